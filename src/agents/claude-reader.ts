@@ -1,0 +1,225 @@
+import { type Usage, unknownUsage } from '../core/outcome.ts'
+import { oneLine } from '../core/text.ts'
+import type { AgentEvent, AgentReader, AgentReport } from './agent.ts'
+import { type ClaudeRun, resultFault } from './claude-fault.ts'
+import { asAmount, asList, asRecord, asText, type JsonRecord, parseRecord } from './json.ts'
+import { firstPart, lastPart, messageLimit, strayLimit, tailText } from './tail-text.ts'
+
+/** Reads `--output-format stream-json`. Nothing is kept but the last text, the last result and a few counts. */
+export function claudeReader(): AgentReader {
+  const stray = tailText(strayLimit)
+  const seen: Seen = {
+    run: { permissionMode: '', toolsDone: 0, hookDenials: 0, apiError: '', resetsAt: null },
+    lastText: '',
+    result: null,
+    sessionId: null,
+    model: null,
+  }
+  return {
+    line(line, stream) {
+      const event = stream === 'stdout' ? parseRecord(line) : null
+      if (event) return take(seen, event)
+      if (line.trim() === '') return []
+      stray.add(firstPart(line, 2000))
+      return [{ type: 'notice', text: oneLine(firstPart(line, 2000), 500) }]
+    },
+    end: () => report(seen, stray.text()),
+  }
+}
+
+type Seen = {
+  run: ClaudeRun
+  lastText: string
+  result: Result | null
+  sessionId: string | null
+  model: string | null
+}
+
+/** What is kept of a result event: the last one counts, when background work led to several. */
+type Result = { message: string; usage: Usage; event: JsonRecord }
+
+function take(seen: Seen, event: JsonRecord): AgentEvent[] {
+  seen.sessionId = word(event.session_id) || seen.sessionId
+  switch (event.type) {
+    case 'system':
+      return takeSystem(seen, event)
+    case 'assistant':
+      return takeAssistant(seen, event)
+    case 'user':
+      takeToolResults(seen, event)
+      return []
+    case 'rate_limit_event':
+      return takeLimit(seen, asRecord(event.rate_limit_info) ?? {})
+    case 'result':
+      seen.result = {
+        message: lastPart(asText(event.result), messageLimit),
+        usage: usageOf(event),
+        event: trimmed(event),
+      }
+      return []
+    default:
+      return []
+  }
+}
+
+function takeSystem(seen: Seen, event: JsonRecord): AgentEvent[] {
+  switch (event.subtype) {
+    case 'init':
+      seen.run.permissionMode = word(event.permissionMode)
+      seen.model = word(event.model) || null
+      return asList(event.plugin_errors).map(error =>
+        notice(`plugin: ${asText(error) || JSON.stringify(error)}`),
+      )
+    case 'api_retry': {
+      const what = asAmount(event.error_status) ?? (asText(event.error) || 'error')
+      return [
+        notice(
+          `API ${what}, retry ${asAmount(event.attempt) ?? '?'} of ${asAmount(event.max_retries) ?? '?'}`,
+        ),
+      ]
+    }
+    case 'permission_denied':
+      return [notice(`${asText(event.tool_name)} denied: ${asText(event.message)}`)]
+    case 'informational':
+    case 'notification':
+      return asText(event.content) ? [notice(asText(event.content))] : []
+    default:
+      return []
+  }
+}
+
+function takeAssistant(seen: Seen, event: JsonRecord): AgentEvent[] {
+  const message = asRecord(event.message)
+  // `<synthetic>`: the CLI's own words in the place of an answer. They are in the result too.
+  if (asText(message?.model) === '<synthetic>') {
+    seen.run.apiError = word(event.error)
+    return [notice(contentText(message))]
+  }
+  // A subagent speaks to the agent, not to us.
+  const nested = asText(event.parent_tool_use_id) !== ''
+  const text = contentText(message)
+  if (text.trim() && !nested) seen.lastText = lastPart(text, messageLimit)
+  return asList(message?.content).flatMap(block => blockEvents(asRecord(block)))
+}
+
+function blockEvents(block: JsonRecord | null): AgentEvent[] {
+  if (block?.type === 'text' && asText(block.text))
+    return [{ type: 'text', text: firstPart(asText(block.text), 16_384) }]
+  if (block?.type !== 'tool_use') return []
+  return [
+    {
+      type: 'tool',
+      name: asText(block.name),
+      input: oneLine(firstPart(toolInput(asRecord(block.input)), 2000), 500),
+    },
+  ]
+}
+
+/** The one thing a person wants to see of a tool call. */
+function toolInput(input: JsonRecord | null): string {
+  if (!input) return ''
+  return asText(input.command) || asText(input.file_path) || asText(input.pattern) || JSON.stringify(input)
+}
+
+function contentText(message: JsonRecord | null): string {
+  return asList(message?.content)
+    .map(asRecord)
+    .flatMap(block => (block?.type === 'text' ? [asText(block.text)] : []))
+    .join('\n')
+}
+
+function takeToolResults(seen: Seen, event: JsonRecord): void {
+  for (const block of asList(asRecord(event.message)?.content).map(asRecord)) {
+    if (block?.type === 'tool_result' && block.is_error !== true) seen.run.toolsDone++
+  }
+  for (const meta of asList(event.tool_result_meta).map(asRecord)) {
+    const decision = asRecord(meta?.permission_decision)
+    if (decision?.decision === 'reject' && decision.source === 'hook') seen.run.hookDenials++
+  }
+}
+
+function takeLimit(seen: Seen, info: JsonRecord): AgentEvent[] {
+  const status = asText(info.status)
+  const at = asAmount(info.resetsAt)
+  if (status === 'rejected') seen.run.resetsAt = at === null ? null : at * 1000
+  return status === 'rejected' || status === 'allowed_warning' ? [notice(`usage limit: ${status}`)] : []
+}
+
+/** Only the fields the fault is read from; `modelUsage` and tool inputs can be large. */
+function trimmed(event: JsonRecord): JsonRecord {
+  const { is_error, subtype, api_error_status, api_error, terminal_reason, errors, permission_denials } =
+    event
+  const result = lastPart(asText(event.result), 2000)
+  const denials = asList(permission_denials)
+    .slice(0, 100)
+    .map(denial => ({ tool_name: oneLine(asText(asRecord(denial)?.tool_name), 100) }))
+  return {
+    is_error,
+    subtype,
+    api_error_status,
+    api_error,
+    terminal_reason,
+    result,
+    errors: asList(errors)
+      .slice(0, 3)
+      .map(error => oneLine(asText(error))),
+    permission_denials: denials,
+  }
+}
+
+/**
+ * Totals of the result event; assistant events carry only the usage at the start of a message and must not be summed.
+ * Input is all that the model read, from the cache or not.
+ */
+function usageOf(event: JsonRecord): Usage {
+  const models = Object.values(asRecord(event.modelUsage) ?? {}).map(model => asRecord(model) ?? {})
+  if (models.length === 0) return withoutModels(event)
+  const sum = (name: string) => models.reduce((total, model) => total + (asAmount(model[name]) ?? 0), 0)
+  return {
+    // For a model without a price the CLI only guesses.
+    costUsd: models.some(model => model.costBasis === 'unknown') ? null : asAmount(event.total_cost_usd),
+    inputTokens: sum('inputTokens') + sum('cacheReadInputTokens') + sum('cacheCreationInputTokens'),
+    outputTokens: sum('outputTokens'),
+  }
+}
+
+/** A request that the server refused cost nothing; one that broke off may have cost something. */
+function withoutModels(event: JsonRecord): Usage {
+  if (event.is_error === true) {
+    return asAmount(event.api_error_status) === null
+      ? unknownUsage
+      : { costUsd: 0, inputTokens: 0, outputTokens: 0 }
+  }
+  const usage = asRecord(event.usage) ?? {}
+  const read = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'].map(name =>
+    asAmount(usage[name]),
+  )
+  return {
+    costUsd: asAmount(event.total_cost_usd),
+    inputTokens: read.every(count => count === null)
+      ? null
+      : read.reduce<number>((total, count) => total + (count ?? 0), 0),
+    outputTokens: asAmount(usage.output_tokens),
+  }
+}
+
+function report(seen: Seen, stray: string): AgentReport {
+  const { result } = seen
+  return {
+    message: result?.message.trim() ? result.message : seen.lastText,
+    usage: result?.usage ?? unknownUsage,
+    fault: result ? resultFault(result.event, seen.run) : null,
+    tail: stray,
+    sessionId: seen.sessionId,
+    model: seen.model,
+  }
+}
+
+function notice(text: string): AgentEvent {
+  return { type: 'notice', text: oneLine(firstPart(text, 2000), 500) }
+}
+
+/** A name or an id: short, whatever is sent. */
+function word(value: unknown): string {
+  return firstPart(asText(value), 200)
+}

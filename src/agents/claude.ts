@@ -1,0 +1,129 @@
+import type { Agent, AgentCommand, AgentProbe, AgentRequest, AgentSettings, ProbeContext } from './agent.ts'
+import { claudeReader } from './claude-reader.ts'
+import { pick, probeEnvironment } from './environment.ts'
+import { patternsFor } from './patterns.ts'
+import { startProbe } from './probe.ts'
+
+export function claude(settings: AgentSettings = {}): Agent {
+  const program = settings.program ?? 'claude'
+  return {
+    name: 'claude',
+    can: { readOnly: true, reportsCost: true, structured: true },
+    patterns: patternsFor('claude', settings.patterns),
+    command: request => command(program, request),
+    reader: claudeReader,
+    probe: context => probe(program, context),
+  }
+}
+
+function command(program: string, request: AgentRequest): AgentCommand {
+  const model = request.model === undefined ? [] : ['--model', request.model]
+  return {
+    argv: [
+      program,
+      ...headless,
+      ...(request.readOnly ? readOnly : ['--dangerously-skip-permissions']),
+      ...model,
+      ...request.extraArgs,
+    ],
+    env: environment(request),
+    stdin: 'prompt',
+  }
+}
+
+/** Without `--verbose` the CLI refuses `stream-json`. */
+const headless = ['-p', '--output-format', 'stream-json', '--verbose']
+
+/**
+ * A reviewer. `dontAsk` refuses whatever is not allowed and still lets the shell commands through that only read (`git
+ * diff`, `ls`, `cat`); `plan` would put its own instructions before ours, and next to --dangerously-skip-permissions it
+ * is ignored. The names stand in one word each, because these options swallow every word that follows them.
+ */
+const readOnly = [
+  '--permission-mode',
+  'dontAsk',
+  '--disallowedTools',
+  'Edit,Write,NotebookEdit',
+  '--allowedTools',
+  'Read,Grep,Glob',
+]
+
+/** Login, endpoint and behaviour of the CLI. Left out on purpose: marks of a Claude session that Ralph itself runs in. */
+const own = [
+  'ANTHROPIC_*',
+  'CLAUDE_CONFIG_DIR',
+  'CLAUDE_CODE_OAUTH_TOKEN',
+  'CLAUDE_CODE_USE_*',
+  'CLAUDE_CODE_API_KEY_HELPER_TTL_MS',
+  'CLAUDE_CODE_CLIENT_CERT',
+  'CLAUDE_CODE_CLIENT_KEY',
+  'CLAUDE_CODE_CLIENT_KEY_PASSPHRASE',
+  'CLAUDE_CODE_EFFORT_LEVEL',
+  'CLAUDE_CODE_MAX_OUTPUT_TOKENS',
+  'CLAUDE_CODE_MAX_RETRIES',
+  'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP',
+  'CLAUDE_CODE_SUBAGENT_MODEL',
+  'MAX_THINKING_TOKENS',
+  'API_TIMEOUT_MS',
+  'BASH_DEFAULT_TIMEOUT_MS',
+  'BASH_MAX_TIMEOUT_MS',
+]
+const bedrock = ['AWS_*', 'CLAUDE_CODE_SKIP_BEDROCK_AUTH']
+const vertex = [
+  'CLOUD_ML_REGION',
+  'VERTEX_REGION_*',
+  'GOOGLE_APPLICATION_CREDENTIALS',
+  'GOOGLE_CLOUD_PROJECT',
+  'GCLOUD_PROJECT',
+  'CLAUDE_CODE_SKIP_VERTEX_AUTH',
+]
+
+function environment({ env, root }: AgentRequest): Record<string, string> {
+  return {
+    // Few retries of its own: ten would hide an outage for minutes, and the engine waits and retries better.
+    CLAUDE_CODE_MAX_RETRIES: '2',
+    ...pick(env, own),
+    // The keys of a cloud are shown only to who uses that cloud.
+    ...(env.CLAUDE_CODE_USE_BEDROCK ? pick(env, bedrock) : {}),
+    ...(env.CLAUDE_CODE_USE_VERTEX ? pick(env, vertex) : {}),
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_TELEMETRY: '1',
+    DISABLE_ERROR_REPORTING: '1',
+    DISABLE_AUTOUPDATER: '1',
+    // As root the CLI refuses to skip permissions unless it is told that it is in a sandbox. Said only where it must
+    // be, because it is the user's choice of sandbox, not this variable, that protects the machine.
+    ...(root ? { IS_SANDBOX: '1' } : {}),
+  }
+}
+
+const install =
+  'Install it with `npm install -g @anthropic-ai/claude-code`, then run `claude` once to log in (or set ANTHROPIC_API_KEY).'
+
+async function probe(program: string, { env, cwd }: ProbeContext): Promise<AgentProbe> {
+  const end = await startProbe({
+    argv: [program, '--version'],
+    cwd,
+    env: {
+      ...probeEnvironment(env),
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      DISABLE_AUTOUPDATER: '1',
+    },
+  })
+  const broken = (problem: string): AgentProbe => ({ ok: false, version: null, problem, fix: install })
+  switch (end.type) {
+    case 'missing':
+      return broken(`'${program}' was not found`)
+    case 'failed':
+      return broken(`\`${program} --version\` failed: ${end.detail}`)
+    case 'timeout':
+      return broken(`\`${program} --version\` did not end within ${end.after / 1000} s`)
+    case 'ok': {
+      const version = /\d+\.\d+\.\d+\S*/u.exec(end.output)?.[0] ?? null
+      return version === null
+        ? broken(`\`${program} --version\` named no version; is it Claude Code?`)
+        : { ok: true, version, problem: null, fix: null }
+    }
+    default:
+      return end satisfies never
+  }
+}

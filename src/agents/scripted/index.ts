@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { UserError } from '../../core/errors.ts'
+import type { Agent, AgentProbe, AgentSettings, ProbeContext } from '../agent.ts'
+import { probeEnvironment } from '../environment.ts'
+import { patternsFor } from '../patterns.ts'
+import { plainReader } from '../plain-reader.ts'
+import { startProbe } from '../probe.ts'
+import { readUsageLine } from './usage-line.ts'
+
+/** Plays a script instead of asking a model: the demo and the tests drive a real process with it. */
+export function scripted(settings: AgentSettings): Agent {
+  if (!settings.script) {
+    throw new UserError(
+      `agent 'scripted' has no script`,
+      'Write `agent: { name: scripted, script: path/to/script.yaml }` in ralph.config.yaml.',
+      2,
+    )
+  }
+  const script = path.resolve(settings.base ?? '', settings.script)
+  const program = settings.program ?? builtProgram()
+  return {
+    name: 'scripted',
+    can: { readOnly: false, reportsCost: true, structured: false },
+    patterns: patternsFor('scripted', settings.patterns),
+    command: ({ extraArgs }) => ({
+      argv: [process.execPath, program, script, ...extraArgs],
+      env: {},
+      stdin: 'prompt',
+      reads: [program, script],
+    }),
+    reader: () => plainReader(readUsageLine),
+    probe: context => probe(program, script, context),
+  }
+}
+
+/** The program lies next to the bundle; this code is in the bundle itself, in a chunk of it, or not built at all. */
+function builtProgram(): string {
+  const places = ['./scripted-agent.js', '../scripted-agent.js', '../../../dist/scripted-agent.js']
+  const files = places.map(place => fileURLToPath(new URL(place, import.meta.url)))
+  const found = files.find(file => existsSync(file))
+  if (found === undefined) {
+    throw new UserError(
+      `the scripted agent's program was not found`,
+      'Build it with `npm run build`, or install Ralph again.',
+    )
+  }
+  return found
+}
+
+async function probe(program: string, script: string, { env, cwd }: ProbeContext): Promise<AgentProbe> {
+  const start = (...args: string[]) =>
+    startProbe({ argv: [process.execPath, program, ...args], cwd, env: probeEnvironment(env) })
+  const version = await start('--version')
+  if (version.type !== 'ok') {
+    return {
+      ok: false,
+      version: null,
+      problem: `the scripted agent does not start (${detail(version)})`,
+      fix: 'Install Ralph again.',
+    }
+  }
+  const name = /\d+\.\d+\.\d+\S*/u.exec(version.output)?.[0] ?? null
+  const check = await start('--check', script)
+  if (check.type === 'ok') return { ok: true, version: name, problem: null, fix: null }
+  return {
+    ok: false,
+    version: name,
+    problem: detail(check),
+    fix: 'Correct the script, or `agent.script` in ralph.config.yaml.',
+  }
+}
+
+function detail(end: { type: string; detail?: string }): string {
+  return end.detail ?? end.type
+}

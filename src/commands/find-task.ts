@@ -1,0 +1,27 @@
+import { nearest } from '../agents/nearest.ts'
+import { UserError } from '../core/errors.ts'
+import type { Log, StoredTask } from '../store/log.ts'
+
+/** The task of that id, or an error that names those which were perhaps meant. */
+export async function findTask(log: Log, id: string): Promise<StoredTask> {
+  const found = await log.task(id)
+  if (found) return found
+  throw unknownTask(
+    id,
+    (await log.tasks()).map(task => task.id),
+  )
+}
+
+export function unknownTask(id: string, known: string[]): UserError {
+  const meant = nearIds(id, known)
+  const hint = meant.length > 0 ? `Did you mean ${meant.join(' or ')}? ` : ''
+  return new UserError(`there is no task ${id}`, `${hint}\`ralph status --all\` lists them.`)
+}
+
+/** At most five: those that begin alike, else the one that is nearest in spelling. */
+export function nearIds(id: string, known: string[]): string[] {
+  const alike = known.filter(one => one.startsWith(id) || (one.length > 1 && id.startsWith(one)))
+  if (alike.length > 0) return alike.slice(0, 5)
+  const one = nearest(id, known)
+  return one === null ? [] : [one]
+}

@@ -1,0 +1,86 @@
+import type { Settings } from '../config/settings.ts'
+import { UserError } from '../core/errors.ts'
+import { dependencyProblems } from '../core/select.ts'
+import { plural } from '../core/text.ts'
+import { agentOf, type Prepared } from '../engine/open.ts'
+import { findLayout } from '../layouts/registry.ts'
+import type { Reporter } from '../reporters/reporter.ts'
+import { onPath } from './on-path.ts'
+
+/** What must be there before a run, in the seed's order: the agent, the project context, the specs (S4-63). */
+export async function checkPrerequisites(root: string, settings: Settings): Promise<void> {
+  for (const choice of [...settings.agents.implementer, ...settings.agents.reviewer]) {
+    const agent = await agentOf(choice, root)
+    const [program] = agent.command({
+      promptFile: '',
+      cwd: root,
+      readOnly: false,
+      extraArgs: [],
+      env: process.env,
+      root: false,
+    }).argv
+    if (!onPath(program, process.env, root)) {
+      const { fix } = await agent.probe({ env: process.env, cwd: root })
+      throw new UserError(`the agent '${agent.name}' is not installed: no program '${program}' in PATH`, fix ?? 'Install it, or name another with --agent.')
+    }
+  }
+  const layout = await findLayout(settings.workflow.layout)
+  const problem = layout.prerequisites({ root, settings: { contextFile: settings.context, agents: settings.agents.implementer.map(one => one.name) } })[0]
+  if (problem) throw new UserError(problem.message, problem.fix)
+  if (settings.sandbox === 'required') {
+    throw new UserError(
+      'sandbox: required, but this version has no sandbox provider yet',
+      'Use `--no-sandbox` (the agent then has all your rights), or run Ralph inside a container of your own.',
+    )
+  }
+  if (settings.sandbox !== 'auto' && settings.sandbox !== 'none') {
+    throw new UserError(`unknown sandbox '${settings.sandbox}'`, 'Choose auto, required or none.', 2)
+  }
+}
+
+/** Everything worth knowing before money is spent, as lines. */
+export function preflight(options: {
+  settings: Settings
+  prepared: Prepared
+  verify: { commands: string[] | 'none'; detected: string | null }
+  report: Required<Reporter>
+}): void {
+  const { settings, prepared, verify, report } = options
+  const note = (level: 'info' | 'warning' | 'error', text: string) => report.note({ level, text })
+  if (settings.sandbox === 'auto') {
+    note('warning', 'no sandbox: the agent runs with your rights; it can read your home folder, use the network and change any file you can (`ralph doctor` tells more, `--no-sandbox` accepts this)')
+  }
+  if (verify.detected && verify.commands !== 'none') note('info', `verify: ${verify.commands.join(', ')} (${verify.detected})`)
+  if (verify.commands === 'none') note('warning', 'verify: none — tasks will end as done, unverified')
+  for (const problem of prepared.problems) note(problem.severity, `${problem.file}${problem.line ? `:${problem.line}` : ''}: ${problem.message}`)
+  if (prepared.missing.length > 0) {
+    note('error', `${plural(prepared.missing.length, 'story', 'stories')} without a spec: ${prepared.missing.join(', ')}`)
+  }
+  const dependencies = dependencyProblems(prepared.tasks)
+  const cycle = dependencies.find(problem => problem.message.includes('cycle'))
+  if (cycle) throw new UserError(cycle.message, 'Take one of these out of a depends_on list.')
+  for (const problem of dependencies) note('warning', `story ${problem.id} ${problem.message}`)
+  warnOfOrder(prepared, note)
+  warnOfIterations(settings, prepared, note)
+}
+
+/** C-11: the order stands as it is, but a story that comes before what it needs is worth a warning. */
+function warnOfOrder(prepared: Prepared, note: (level: 'warning', text: string) => void): void {
+  const place = new Map(prepared.tasks.map((task, index) => [task.id, index]))
+  for (const task of prepared.tasks) {
+    for (const need of task.needs) {
+      const at = place.get(need)
+      if (at !== undefined && at > task.order) note('warning', `story ${task.id} comes before ${need}, which it depends on (--strict-deps makes it wait)`)
+    }
+  }
+}
+
+/** G-16: a run that cannot reach the end should say so at its start. */
+function warnOfIterations(settings: Settings, prepared: Prepared, note: (level: 'warning', text: string) => void): void {
+  const { iterations } = settings.workflow.limits
+  const recorded = new Set(prepared.layout.recorded(prepared.project).map(one => one.id))
+  const left = prepared.tasks.filter(task => !recorded.has(task.id)).length
+  if (iterations !== undefined && left > iterations) {
+    note('warning', `${plural(left, 'story', 'stories')} left, but at most ${iterations} iterations in this run (-n ${left * 2} would be enough for one retry each)`)
+  }
+}

@@ -1,0 +1,49 @@
+import type { Context } from '../engine/context.ts'
+import type { Scope } from '../engine/choose-task.ts'
+import type { RunResult } from '../engine/engine.ts'
+import { duration } from '../core/text.ts'
+
+/** The seed's banner: what this run may use, where its log is, what was asked for (S4-65). */
+export function startText(context: Context, scope: Scope, asked: { task?: string; story?: string; from?: string }): string {
+  const { limits, stages } = context.journal.rules.workflow
+  const timeout = Object.values(stages).find(stage => stage.kind === 'agent')?.time?.hard
+  const story = asked.task ?? asked.story
+  const rows = [
+    ['Iterations', limits.iterations === undefined ? 'no limit' : String(limits.iterations)],
+    ['Timeout', timeout ? `${Math.round(timeout / 1000)}s per story` : 'none'],
+    ['Log', context.settings.log],
+    ...(story ? [['Story', story]] : []),
+    ...(asked.from ? [['From', asked.from]] : []),
+    ...(scope.strict ? [['Dependencies', 'strict']] : []),
+  ].map(([name, value]) => `${String(name).padEnd(12)} ${value}`)
+  return box('RALPH LOOP', rows)
+}
+
+/** The last words of a run: what came of it, and what to type next. */
+export async function endText(context: Context, result: RunResult): Promise<string> {
+  const run = context.journal.run()
+  const spent = [
+    duration(context.clock.now() - run.startedAt),
+    `${run.iterations} iterations`,
+    run.costUsd > 0 ? `$${run.costUsd.toFixed(2)}` : '',
+    run.unknownCosts > 0 ? `cost of ${run.unknownCosts} calls unknown` : '',
+  ].filter(Boolean)
+  const tail = `${result.message} (${spent.join(', ')})`
+  if (result.reason === 'complete') return `\nALL COMPLETE!\n${tail}\n  → ralph evidence`
+  if (result.reason !== 'halted') return `\nNot complete: ${tail}\n  → ralph explain`
+  const halted = (await context.store.log.tasks({ status: ['halted'] }))[0]
+  const id = halted?.id ?? ''
+  return [
+    '',
+    box('MAX RETRIES EXCEEDED', [`Story ${id}: ${halted?.state.note ?? ''}`, 'Human intervention required.']),
+    `Not complete: ${tail}`,
+    `  → look:   ralph explain ${id}    ralph show`,
+    `  → retry:  ralph run -s ${id}`,
+  ].join('\n')
+}
+
+function box(title: string, rows: string[]): string {
+  const width = Math.max(title.length, ...rows.map(row => [...row].length), 40)
+  const line = (text: string) => `║ ${text}${' '.repeat(width - [...text].length)} ║`
+  return [`╔${'═'.repeat(width + 2)}╗`, line(title), `╠${'═'.repeat(width + 2)}╣`, ...rows.map(line), `╚${'═'.repeat(width + 2)}╝`].join('\n')
+}

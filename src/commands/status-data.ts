@@ -1,0 +1,186 @@
+import { type BudgetLine, budgetLines } from '../core/budget.ts'
+import type { RunEnd } from '../core/event.ts'
+import type { Proof } from '../core/evidence.ts'
+import type { RunState } from '../core/run.ts'
+import type { TaskState } from '../core/state.ts'
+import { type TaskStatus, taskStatuses } from '../core/task.ts'
+import type { Rules } from '../core/transition.ts'
+import type { Log } from '../store/log.ts'
+import type { Store } from '../store/sqlite.ts'
+import { attemptCount } from './attempt-count.ts'
+import { engineNow } from './look.ts'
+import { proofCounts } from './proof-counts.ts'
+
+/** What `ralph status --json` prints. Moments are milliseconds since the epoch, durations milliseconds. */
+export type StatusData = {
+  /** False: nothing has run here yet, and all else is empty. */
+  journal: boolean
+  counts: Record<TaskStatus, number>
+  /** The done tasks by what proves them. */
+  proofs: Record<Proof, number>
+  engine: EngineView | null
+  run: RunView | null
+  /** The task whose work has begun and is not finished; whether it goes on now is said by `engine`. */
+  working: TaskView | null
+  /** Tasks that stopped and need a person, and how many more there are than listed. */
+  stopped: TaskView[]
+  stoppedMore: number
+  open: TaskView[]
+  openMore: number
+  /** What was asked for and nobody has taken up yet. */
+  requests: { kind: string; task: string | null; text: string; by: string; at: number }[]
+}
+
+export type EngineView = { alive: boolean; what: string; pid: number; host: string; since: number }
+
+export type RunView = {
+  id: string
+  preset: string
+  status: 'open' | 'finished'
+  end: RunEnd | null
+  message: string
+  paused: boolean
+  startedAt: number
+  endedAt: number
+  iterations: number
+  calls: number
+  costUsd: number
+  /** Calls whose cost is not known; `costUsd` is then a lower bound. */
+  unknownCosts: number
+  tokens: number
+  budgets: BudgetLine[]
+}
+
+export type TaskView = {
+  id: string
+  title: string
+  status: TaskStatus
+  stage: string | null
+  attempt: number
+  attempts: number
+  /** Id of the step under way, and since when; null between steps. */
+  step: string | null
+  since: number | null
+  /** Nothing is done before this moment; null when it need not wait. */
+  waitUntil: number | null
+  needs: string[]
+  /** Why it is where it is. */
+  note: string
+  lastFailure: { attempt: number; stage: string; reason: string; at: number } | null
+  /** The gates that passed in this attempt so far. */
+  gates: number
+  changedFiles: number
+}
+
+export function emptyStatus(): StatusData {
+  return {
+    journal: false,
+    counts: Object.fromEntries(taskStatuses.map(status => [status, 0])) as Record<TaskStatus, number>,
+    proofs: { verified: 0, unverified: 0, recorded: 0 },
+    engine: null,
+    run: null,
+    working: null,
+    stopped: [],
+    stoppedMore: 0,
+    open: [],
+    openMore: 0,
+    requests: [],
+  }
+}
+
+const stoppedStatuses: TaskStatus[] = ['halted', 'failed', 'held', 'cancelled']
+
+/** Reads as little as it can: with ten thousand tasks, only those that are listed. */
+export async function readStatus(
+  store: Store,
+  options: { path: string; now: number; most: number },
+): Promise<StatusData> {
+  const { log, dispatch } = store
+  const { now, most } = options
+  const [counts, run, engine, pending] = await Promise.all([
+    log.counts(),
+    log.lastRun(),
+    engineNow(dispatch, now),
+    dispatch.pending(),
+  ])
+  const rules = run?.rules ?? null
+  const open = await firstOpen(log, most)
+  const begun = open.find(one => one.begun)
+  const stopped = stoppedStatuses.some(status => counts[status] > 0)
+    ? await log.tasks({ status: stoppedStatuses })
+    : []
+  return {
+    journal: true,
+    counts,
+    proofs: proofCounts(options.path),
+    engine: engine && {
+      alive: engine.alive,
+      what: engine.holder.what,
+      pid: engine.holder.pid,
+      host: engine.holder.host,
+      since: engine.holder.since,
+    },
+    run: run && runView(run, now),
+    working: begun ? taskView(begun.state, rules) : null,
+    stopped: stopped.slice(0, most).map(one => taskView(one.state, rules)),
+    stoppedMore: Math.max(0, stopped.length - most),
+    open: open.map(one => taskView(one.state, rules)),
+    openMore: Math.max(0, counts.open - open.length),
+    requests: pending.map(({ kind, task, text, by, at }) => ({ kind, task, text, by, at })),
+  }
+}
+
+async function firstOpen(log: Log, most: number): Promise<{ begun: boolean; state: TaskState }[]> {
+  const found: { begun: boolean; state: TaskState }[] = []
+  for await (const candidate of log.candidates()) {
+    if (found.length >= most) break
+    const task = await log.task(candidate.id)
+    if (task) found.push({ begun: candidate.begun, state: task.state })
+  }
+  return found
+}
+
+function runView(run: RunState, now: number): RunView {
+  const { id, status, end, message, paused, startedAt, endedAt, iterations, calls, costUsd, unknownCosts } =
+    run
+  return {
+    id,
+    preset: run.rules?.workflow.name ?? '',
+    status,
+    end,
+    message,
+    paused,
+    startedAt,
+    endedAt,
+    iterations,
+    calls,
+    costUsd,
+    unknownCosts,
+    tokens: run.tokens,
+    budgets: run.rules ? budgetLines(run.rules.workflow.limits, run, endedAt || now) : [],
+  }
+}
+
+export function taskView(state: TaskState, rules: Rules | null): TaskView {
+  const { n, of } = attemptCount(state, rules)
+  const failure = state.recent.at(-1)
+  const { change, gates } = state.evidence
+  return {
+    id: state.task.id,
+    title: state.task.title,
+    status: state.status,
+    stage: state.step?.stage ?? state.stage,
+    attempt: n,
+    attempts: of,
+    step: state.step?.id ?? null,
+    since: state.step?.at ?? null,
+    waitUntil: state.waitUntil > 0 ? state.waitUntil : null,
+    needs: state.task.needs,
+    note: state.note,
+    lastFailure: failure
+      ? { attempt: failure.attempt, stage: failure.stage, reason: failure.reason, at: failure.at }
+      : null,
+    gates: gates?.results.length ?? 0,
+    changedFiles: (change?.files.length ?? 0) + (change?.more ?? 0),
+  }
+}

@@ -1,0 +1,70 @@
+import type { Outcome } from './outcome.ts'
+import type { Task } from './task.ts'
+import type { Workflow } from './workflow.ts'
+
+/** The version of the event shapes below. An older journal is lifted to it when it is read (`upgradeEvent`). */
+export const eventVersion = 1
+
+export type Envelope = {
+  v: number
+  /** Milliseconds since the epoch. */
+  at: number
+  run: string
+}
+
+export type TaskEvent = Envelope & TaskEventBody
+
+export type TaskEventBody =
+  | { type: 'task.added'; task: Task }
+  | { type: 'task.changed'; task: Task }
+  | { type: 'task.removed' }
+  /** The preset's own files say that it was done before this journal began. */
+  | { type: 'task.recorded'; source: string }
+  /** Tries begin anew: a new run, or a person's `ralph retry`. */
+  | { type: 'task.reopened'; why: string }
+  | { type: 'task.cancelled'; why: string }
+  | { type: 'task.steered'; text: string }
+  | { type: 'step.started'; step: string; stage: string; base: Base }
+  | { type: 'step.finished'; step: string; stage: string; outcome: Outcome }
+  /** A start without a finish, found later. Never counts against the task. */
+  | { type: 'step.interrupted'; step: string; why: string; kept: string | null }
+
+export type RunEvent = Envelope & RunEventBody
+
+export type RunEventBody =
+  | { type: 'run.started'; workflow: Workflow; verify: string[] | 'none'; host: string; pid: number; options: Record<string, unknown> }
+  | { type: 'run.finished'; reason: RunEnd; message: string }
+  | { type: 'run.paused'; by: string }
+  | { type: 'run.resumed'; by: string }
+
+/** Why a run ended. Only `complete` is exit code 0. */
+export type RunEnd =
+  | 'complete'
+  | 'halted'
+  | 'failed'
+  | 'blocked'
+  | 'budget'
+  | 'held'
+  | 'cancelled'
+  | 'interrupted'
+  | 'paused'
+  | 'dry-run'
+  | 'error'
+
+export type AnyEvent = TaskEvent | RunEvent
+
+/** Where a task or an attempt began. */
+export type Base = {
+  /** The commit that was checked out. */
+  head: string
+  /** The branch that was checked out; null when detached. */
+  branch: string | null
+  /** The content of the whole working tree, tracked and untracked. */
+  tree: string
+  /** The ref that keeps that tree; empty when nothing had to be kept. */
+  snapshot: string
+}
+
+export function isRunEvent(event: AnyEvent): event is RunEvent {
+  return event.type.startsWith('run.')
+}

@@ -1,0 +1,281 @@
+import { type Effect, isStage } from './effect.ts'
+import type { TaskEvent } from './event.ts'
+import type { Evidence } from './evidence.ts'
+import { fingerprint } from './fingerprint.ts'
+import { judgeCommands } from './gate.ts'
+import { type AgentOutcome, type CommandsOutcome, type Fault, isExcused } from './outcome.ts'
+import { learningsWindow, newTaskState, type TaskState } from './state.ts'
+import { judgeAgent } from './verdict.ts'
+import { begin, beginAnew, effectOf, end, enter, fits, follow, startOver } from './walk.ts'
+import { type AgentStage, type Rules, stageOf } from './workflow.ts'
+
+export { defaultAttempts, isStuck } from './walk.ts'
+export type { Rules } from './workflow.ts'
+
+export type Transition = { state: TaskState; effects: Effect[] }
+
+/**
+ * The whole behaviour of Ralph for one task. Total: every event on every state gives a state, and an open task always
+ * has its next effect or a reason to wait.
+ */
+export function transition(rules: Rules, state: TaskState | null, event: TaskEvent): Transition {
+  const next = apply(rules, state, event)
+  // A held task keeps its next effect for the day it is let go; until then nothing is to be done.
+  return { state: next, effects: next.next && next.status !== 'held' ? [next.next] : [] }
+}
+
+function apply(rules: Rules, before: TaskState | null, event: TaskEvent): TaskState {
+  if (event.type === 'task.added') return before ?? begin(rules, newTaskState(event.task), event.at)
+  if (!before) throw new Error(`the first event of a task must be task.added, not ${event.type}`)
+  const state = before
+  switch (event.type) {
+    case 'task.changed':
+      return state.status === 'removed'
+        ? beginAnew(rules, { ...state, task: event.task }, '', event.at)
+        : { ...state, task: event.task }
+    case 'task.removed':
+      return leave(state, 'removed', 'no longer in the backlog', event.at)
+    case 'task.recorded':
+      return state.status === 'done'
+        ? state
+        : {
+            ...end(state, 'done', `recorded in ${event.source}`, event.at),
+            evidence: { recorded: event.source },
+          }
+    case 'task.reopened':
+      return reopen(rules, state, event.why, event.at)
+    case 'task.cancelled':
+      return isLive(state) ? leave(state, 'cancelled', event.why, event.at) : state
+    case 'task.steered':
+      return { ...state, steering: [...state.steering, event.text].slice(-5) }
+    case 'step.started':
+      return startStep(state, event)
+    case 'step.interrupted':
+      return state.step?.id === event.step
+        ? { ...forgetStep(state), note: `interrupted: ${event.why}` }
+        : state
+    case 'step.finished':
+      return isAnswer(state, event) ? finishStep(rules, { ...state, step: null }, event) : state
+    default:
+      return event satisfies never
+  }
+}
+
+function isLive(state: TaskState): boolean {
+  return state.status === 'open' || state.status === 'held'
+}
+
+function reopen(rules: Rules, state: TaskState, why: string, at: number): TaskState {
+  if (state.status === 'removed') return state
+  if (!isLive(state)) return beginAnew(rules, state, why, at)
+  if (!fits(rules, state)) return startOver(rules, state, why, at)
+  if (state.status === 'open') return { ...state, waitUntil: 0, faults: 0 }
+  // A held task goes on where it was: what stopped it was not its fault.
+  return { ...state, status: 'open', waitUntil: 0, faults: 0, endedAt: 0, note: why }
+}
+
+/** Work under way is put aside like that of a failed attempt, and so is what still waits to be put back. */
+function leave(state: TaskState, status: 'removed' | 'cancelled', why: string, at: number): TaskState {
+  const left = state.next?.type === 'restore' || (isLive(state) && state.base !== null)
+  return { ...end(state, status, why, at), next: left ? { type: 'restore' } : null }
+}
+
+type Started = Extract<TaskEvent, { type: 'step.started' }>
+type Finished = Extract<TaskEvent, { type: 'step.finished' }>
+
+/** A start of something that is not next (an engine that lost its lease) changes nothing. */
+function startStep(state: TaskState, event: Started): TaskState {
+  const { next } = state
+  // Housekeeping has no stage of its own; it is announced as `@baseline`, `@restore`, `@settle`.
+  const expected = next && (isStage(next) ? next.stage : `@${next.type}`)
+  if (state.status === 'held' || event.stage !== expected) return state
+  return {
+    ...state,
+    step: { id: event.step, stage: event.stage, at: event.at, run: event.run, base: event.base },
+    base: state.base ?? event.base,
+    startedAt: state.startedAt || event.at,
+  }
+}
+
+/** The step's own changes were put back; when nothing came before it, the attempt begins wherever the next one finds the tree. */
+function forgetStep(state: TaskState): TaskState {
+  const needed =
+    state.evidence.change !== undefined || state.next?.type === 'restore' || state.next?.type === 'settle'
+  return { ...state, step: null, base: needed ? state.base : null }
+}
+
+/**
+ * A late or repeated finish answers nothing that is under way. An agent's step is always announced before it starts;
+ * what the engine does at once may come without a start.
+ */
+function isAnswer(state: TaskState, { step, stage, outcome }: Finished): boolean {
+  const { next } = state
+  if (!next || (state.status !== 'open' && next.type !== 'restore')) return false
+  if (state.step ? state.step.id !== step : outcome.kind === 'agent') return false
+  if (outcome.kind === 'commands' && outcome.purpose === 'baseline') return next.type === 'baseline'
+  return next.type === outcome.kind && (!isStage(next) || next.stage === stage)
+}
+
+function finishStep(rules: Rules, state: TaskState, event: Finished): TaskState {
+  const { stage, outcome, at } = event
+  switch (outcome.kind) {
+    case 'agent':
+      return afterAgent(rules, state, stage, outcome, at)
+    case 'commands':
+      return outcome.purpose === 'baseline'
+        ? { ...state, baseline: outcome.results, next: effectOf(rules, state.stage ?? rules.workflow.start) }
+        : afterCommands(rules, state, stage, outcome, at)
+    case 'engine':
+      return follow(rules, state, { name: stage, verdict: 'pass', reason: '', detail: '', mark: '' }, at)
+    case 'restore': {
+      const clean: TaskState = { ...state, base: null, evidence: {}, next: null }
+      return state.status === 'open' ? enter(rules, clean, rules.workflow.start, at) : clean
+    }
+    case 'settle':
+      return { ...end(state, 'done', state.note, at), evidence: { ...state.evidence, head: outcome.head } }
+    default:
+      return outcome satisfies never
+  }
+}
+
+function afterAgent(
+  rules: Rules,
+  before: TaskState,
+  name: string,
+  outcome: AgentOutcome,
+  at: number,
+): TaskState {
+  const stage = stageOf(rules.workflow, name)
+  const state = spend(before, outcome)
+  if (stage?.kind !== 'agent') return startOver(rules, state, state.note, at)
+  const fault = outcome.fault
+  if (fault && isExcused(fault)) return excuse(rules, state, fault, at)
+
+  const learned = outcome.signals.flatMap(signal => (signal.type === 'learn' ? [signal.text] : []))
+  const counted: TaskState = {
+    ...state,
+    faults: 0,
+    steering: [],
+    spent: { ...state.spent, calls: state.spent.calls + 1 },
+    learnings: [...state.learnings, ...learned].slice(-learningsWindow),
+    evidence: changed(state.evidence, stage, outcome),
+  }
+  const judged = judgeAgent(stage, outcome, state.task)
+  const nothing =
+    judged.verdict === 'pass' && stage.may === 'write' && stage.gate !== 'soft' && untouched(counted)
+  const verdict = nothing
+    ? { verdict: 'fail' as const, reason: 'Claimed done, but nothing changed', detail: judged.detail }
+    : judged
+  // A soft gate's opinion does not block; a broken rule does.
+  const passed = verdict.verdict === 'pass' || (stage.gate === 'soft' && outcome.violations.length === 0)
+  // What a soft gate lets through against its reviewer's word is not written down as his approval.
+  const approval = verdict.verdict === 'pass' ? ('pass' as const) : ('auto-pass' as const)
+  const review = { stage: name, agent: outcome.agent, verdict: approval, note: verdict.reason, at }
+  const reviewed: TaskState =
+    passed && stage.review ? { ...counted, evidence: { ...counted.evidence, review } } : counted
+  const mark = fingerprint(`${name}\n${verdict.reason}`)
+  return follow(
+    rules,
+    reviewed,
+    { name, ...verdict, verdict: passed ? 'pass' : verdict.verdict, mark },
+    at,
+    fault,
+  )
+}
+
+/** Money and time are spent whether or not the attempt counts. */
+function spend(state: TaskState, outcome: AgentOutcome): TaskState {
+  const { costUsd, inputTokens, outputTokens } = outcome.usage
+  return {
+    ...state,
+    spent: {
+      ...state.spent,
+      costUsd: state.spent.costUsd + (costUsd ?? 0),
+      unknownCosts: state.spent.unknownCosts + (costUsd === null ? 1 : 0),
+      tokens: state.spent.tokens + (inputTokens ?? 0) + (outputTokens ?? 0),
+      ms: state.spent.ms + outcome.ms,
+    },
+  }
+}
+
+/**
+ * A later change outdates the gates that ran before it, and so does a broken rule: the engine has put something back.
+ * A review stands, because presets let clean-up and tests come after it. Only who may write can add to the change.
+ */
+function changed(evidence: Evidence, stage: AgentStage, outcome: AgentOutcome): Evidence {
+  const { from, to, files, more, commits } = outcome.change
+  const moved = files.length > 0 || commits.length > 0
+  if (!moved && outcome.violations.length === 0) return evidence
+  if (!moved || stage.may === 'read') return withoutGates(evidence)
+  const earlier = evidence.change
+  const merged = new Map((earlier?.files ?? []).map(file => [file.path, file]))
+  for (const file of files) merged.set(file.path, file)
+  return {
+    ...withoutGates(evidence),
+    change: {
+      from: earlier?.from ?? from,
+      to,
+      files: [...merged.values()].slice(0, 200),
+      more: (earlier?.more ?? 0) + more,
+      commits: [...(earlier?.commits ?? []), ...commits].slice(-100),
+    },
+  }
+}
+
+function withoutGates({ change, review }: Evidence): Evidence {
+  return { ...(change ? { change } : {}), ...(review ? { review } : {}) }
+}
+
+function untouched(state: TaskState): boolean {
+  return (state.evidence.change?.files.length ?? 0) === 0 && state.task.verify.length === 0
+}
+
+/**
+ * Outages are waited out and refunded; a missing login or permission stops the run at once, it will not mend itself.
+ * The engine has put the step's changes back, so the same stage is simply taken again.
+ */
+function excuse(rules: Rules, before: TaskState, fault: Fault, at: number): TaskState {
+  const state = forgetStep(before)
+  const faults = state.faults + 1
+  const note = fault.message
+  const most = rules.workflow.limits.faults ?? 20
+  if (fault.kind === 'auth' || fault.kind === 'permission' || faults >= most) {
+    return { ...state, status: 'held', faults, note: `${fault.kind}: ${note}`, waitUntil: 0 }
+  }
+  const waitUntil = fault.until && fault.until > at ? fault.until : at + backOff(faults)
+  return { ...state, faults, note, waitUntil }
+}
+
+/** 1 s, 2 s, 4 s … 15 min. Jitter is the engine's business: it may only come later, never sooner. */
+export function backOff(faults: number): number {
+  return Math.min(1000 * 2 ** (faults - 1), 900_000)
+}
+
+function afterCommands(
+  rules: Rules,
+  state: TaskState,
+  name: string,
+  outcome: CommandsOutcome,
+  at: number,
+): TaskState {
+  const stage = stageOf(rules.workflow, name)
+  if (stage?.kind !== 'commands') return startOver(rules, state, state.note, at)
+  const judged = judgeCommands(outcome.results, state.baseline)
+  const failed = judged.filter(one => one.verdict === 'fail')
+  const broken = outcome.violations[0]
+  if (failed.length > 0 || broken) {
+    const reason = broken?.detail ?? failed.map(one => one.reason).join('; ')
+    const red = outcome.results.filter(result => failed.some(one => one.command === result.command))
+    const detail = red.map(result => `$ ${result.command}\n${result.tail}`).join('\n\n')
+    const mark = fingerprint(`${name}\n${red.map(result => result.fingerprint).join('') || reason}`)
+    // Red gates prove nothing, and what was green before is no longer. A soft gate only lets the work go on.
+    const unproven: TaskState = { ...state, evidence: withoutGates(state.evidence) }
+    const verdict = stage.gate === 'soft' ? 'pass' : 'fail'
+    return follow(rules, unproven, { name, verdict, reason, detail, mark }, at)
+  }
+  const notes = judged.flatMap(one => (one.note ? [one.note] : []))
+  const unverified = outcome.results.length === 0
+  const gates = { tree: outcome.tree, results: outcome.results, notes, unverified, at }
+  const proven: TaskState = { ...state, evidence: { ...state.evidence, gates } }
+  return follow(rules, proven, { name, verdict: 'pass', reason: '', detail: '', mark: '' }, at)
+}

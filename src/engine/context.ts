@@ -1,0 +1,38 @@
+import type { Agent } from '../agents/agent.ts'
+import type { AgentChoice, Settings } from '../config/settings.ts'
+import type { Layout, Project } from '../layouts/layout.ts'
+import type { Reporter } from '../reporters/reporter.ts'
+import type { Store } from '../store/sqlite.ts'
+import type { Clock } from './clock.ts'
+import type { Journal } from './journal.ts'
+import type { Lease } from './lease.ts'
+import type { Workspace } from './workspace.ts'
+
+/** Everything a step may use. Built once per run; holds no state of its own beyond what stands in the journal. */
+export type Context = {
+  root: string
+  /** `.ralph/`, the engine's own folder. */
+  home: string
+  settings: Settings
+  /** Globs no agent may change. */
+  protect: string[]
+  /** Ids the backlog lists without a spec. */
+  missing: string[]
+  /** The verify commands of this run. */
+  verify: string[]
+  project: Project
+  layout: Layout
+  workspace: Workspace
+  store: Store
+  journal: Journal
+  lease: Lease
+  clock: Clock
+  report: Required<Reporter>
+  agent(choice: AgentChoice): Promise<Agent>
+  /** Values that must not reach a file. */
+  secrets: string[]
+  /** A person asked to stop, by Ctrl-C or from elsewhere. */
+  stop: AbortSignal
+  /** The environment Ralph was started with. */
+  env: Record<string, string | undefined>
+}

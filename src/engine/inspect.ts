@@ -1,0 +1,113 @@
+import { writeFileSync } from 'node:fs'
+import type { Base } from '../core/event.ts'
+import { UserError } from '../core/errors.ts'
+import { fileViolations } from '../core/integrity.ts'
+import { matchesAny } from '../core/glob.ts'
+import type { Change, Violation } from '../core/outcome.ts'
+import type { TaskState } from '../core/state.ts'
+import type { AgentStage } from '../core/workflow.ts'
+import { definitionViolations } from '../gates/definition.ts'
+import { weakenedTests } from '../gates/tests-weakened.ts'
+import { gateCommands } from '../gates/verify.ts'
+import type { Head } from '../store/log.ts'
+import type { Context } from './context.ts'
+import { mendStateFiles, type StateFiles } from './state-files.ts'
+import type { StepFiles } from './step-files.ts'
+import type { Position } from './workspace.ts'
+
+const listed = 200
+
+/** Looks at what an agent call did to the tree, and puts back what it may not touch. */
+export async function inspect(options: {
+  context: Context
+  state: TaskState
+  stage: AgentStage
+  before: Position
+  base: Base
+  stateFiles: StateFiles
+  /** Where the task's stream ended when the agent started. */
+  head: Head | null
+  files: StepFiles
+}): Promise<{ change: Change; violations: Violation[] }> {
+  const { context, state, stage, before, base, stateFiles, head, files } = options
+  const { workspace, settings } = context
+  const after = await workspace.position()
+  const { files: changed, commits } = await workspace.changes(before, after)
+  const theirs = changed.filter(file => !matchesAny(file.path, [...context.layout.owned, settings.log]))
+
+  const violations: Violation[] = [
+    ...(await journalViolations(context, state.task.id, head)),
+    ...(await mendStateFiles(context.root, stateFiles)),
+    ...(await workspace.audit(before, after)),
+    ...fileViolations(theirs, {
+      protect: context.protect,
+      gateFiles: [],
+      allows: state.task.allows,
+      readOnly: stage.may === 'read',
+    }),
+  ]
+  if (theirs.length > 0 && stage.may === 'write') {
+    violations.push(
+      ...(await definitionViolations({
+        commands: gateCommands(context.verify, state.task.verify).map(one => one.command),
+        before: workspace.reader(before),
+        after: workspace.reader(after),
+        changed: theirs,
+        allows: state.task.allows,
+      })),
+      ...(await weakenedTests({
+        before: workspace.reader(before),
+        after: workspace.reader(after),
+        changed: theirs,
+        allows: state.task.allows,
+      })),
+    )
+  }
+  if (changed.length > 0) writeFileSync(files.diff, await workspace.diff(before, after))
+  await mend(context, base, violations)
+
+  const bad = new Set(violations.map(violation => violation.path))
+  const good = theirs.filter(file => !bad.has(file.path) && !matchesAny(file.path, context.protect))
+  return {
+    change: {
+      from: before.tree,
+      to: after.tree,
+      files: good.slice(0, listed),
+      more: Math.max(0, good.length - listed),
+      commits,
+      head: after.head,
+      ref: after.branch,
+    },
+    violations,
+  }
+}
+
+/** Rules about the repository as a whole are mended by taking the whole step back; single files are put back one by one. */
+const wholeStep: readonly Violation['rule'][] = ['branch-switched', 'refs-changed', 'swept-files']
+
+async function mend(context: Context, base: Base, violations: Violation[]): Promise<void> {
+  if (violations.length === 0) return
+  await context.lease.assertHeld()
+  if (violations.some(violation => wholeStep.includes(violation.rule))) {
+    await context.workspace.putBack(base, `rejected/${context.journal.run().id}-${context.clock.now()}`)
+    return
+  }
+  const paths = violations.map(violation => violation.path).filter(path => path !== '')
+  if (paths.length > 0) await context.workspace.restorePaths(base, paths)
+}
+
+/** An agent in direct mode has the user's rights and can reach the journal; it must not get away with it. */
+async function journalViolations(context: Context, task: string, head: Head | null): Promise<Violation[]> {
+  const { store } = context
+  if (store.survives() !== 'ok') {
+    await context.lease.assertHeld().catch(() => undefined)
+    await store.rescue()
+    return [{ rule: 'journal', path: '', detail: 'Deleted or replaced the journal (.ralph/ralph.db); it was put back' }]
+  }
+  const found = head ? await store.log.verifyHead(task, head) : 'same'
+  if (found === 'same') return []
+  throw new UserError(
+    `the journal of task ${task} was ${found} while its agent ran; nothing it says can be trusted any more`,
+    'Look at what the agent did (`ralph show`), then run `ralph doctor`.',
+  )
+}

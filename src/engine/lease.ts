@@ -1,0 +1,82 @@
+import { hostname } from 'node:os'
+import { UserError } from '../core/errors.ts'
+import { ago } from '../core/text.ts'
+import { processStart } from '../store/alive.ts'
+import type { Dispatch, LeaseInfo } from '../store/dispatch.ts'
+import type { Fence } from '../store/log.ts'
+import type { Clock } from './clock.ts'
+
+/** The right to work in this worktree. While it is held it is renewed; when it is lost, `lost` aborts and the holder must touch nothing more. */
+export type Lease = {
+  fence: Fence
+  takenFrom: LeaseInfo | null
+  lost: AbortSignal
+  /** Agents are kept alive only while the last renewal is fresh. */
+  fresh(): boolean
+  /** Throws `LeaseLost` unless the lease is certainly still ours. Called before anything that changes the tree. */
+  assertHeld(): Promise<void>
+  release(): Promise<void>
+}
+
+export class LeaseLost extends Error {
+  override name = 'LeaseLost'
+}
+
+export const worktreeKey = 'worktree'
+
+export async function takeLease(options: {
+  dispatch: Dispatch
+  clock: Clock
+  ttl: number
+  leash: number
+  what: string
+  /** Wait for another holder instead of giving up, until this aborts. */
+  waitFor: AbortSignal | null
+}): Promise<Lease> {
+  const { dispatch, clock, ttl, leash, what, waitFor } = options
+  const holder = { host: hostname(), pid: process.pid, started: processStart(process.pid) ?? '', what }
+  let claim = await dispatch.claim(worktreeKey, holder, ttl, clock.now())
+  while (!claim.ok) {
+    if (!waitFor || waitFor.aborted) throw heldBy(claim.by, clock.now())
+    await clock.sleep(50, waitFor)
+    claim = await dispatch.claim(worktreeKey, holder, ttl, clock.now())
+  }
+  const { token } = claim
+  const lost = new AbortController()
+  let renewed = clock.now()
+
+  const renew = async (): Promise<boolean> => {
+    const asked = clock.now()
+    const held = await dispatch.heartbeat(worktreeKey, token, ttl, asked)
+    if (held) renewed = asked
+    else lost.abort(new LeaseLost('another engine took over this worktree'))
+    return held
+  }
+  const timer = setInterval(() => {
+    // A database that cannot be written is not a lost lease; the next append will say what is wrong.
+    renew().catch(() => undefined)
+  }, Math.max(50, Math.floor(Math.min(ttl / 4, leash / 3))))
+  timer.unref()
+
+  return {
+    fence: { key: worktreeKey, token },
+    takenFrom: claim.takenFrom,
+    lost: lost.signal,
+    fresh: () => !lost.signal.aborted && clock.now() - renewed < leash,
+    assertHeld: async () => {
+      if (lost.signal.aborted || !(await renew())) throw new LeaseLost('another engine took over this worktree')
+    },
+    release: async () => {
+      clearInterval(timer)
+      if (!lost.signal.aborted) await dispatch.release(worktreeKey, token)
+    },
+  }
+}
+
+function heldBy(by: LeaseInfo, now: number): UserError {
+  const where = by.host === hostname() ? `pid ${by.pid}` : `pid ${by.pid} on ${by.host}`
+  return new UserError(
+    `another Ralph works in this folder: ${by.what} (${where}, for ${ago(now - by.since)})`,
+    'Wait for it, stop it with `ralph cancel`, or work beside it with `ralph run --worktree <name>`.',
+  )
+}

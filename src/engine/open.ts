@@ -1,0 +1,212 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import type { Agent } from '../agents/agent.ts'
+import { findAgent } from '../agents/registry.ts'
+import type { AgentChoice, Settings } from '../config/settings.ts'
+import { UserError } from '../core/errors.ts'
+import type { RunState } from '../core/run.ts'
+import { newRunState } from '../core/run.ts'
+import type { Task } from '../core/task.ts'
+import type { Rules } from '../core/transition.ts'
+import { detectVerify } from '../gates/detect.ts'
+import type { Layout, Problem, Project } from '../layouts/layout.ts'
+import { findLayout } from '../layouts/registry.ts'
+import type { Reporter } from '../reporters/reporter.ts'
+import { setFileFault } from '../store/atomic-file.ts'
+import { runStream } from '../store/log.ts'
+import { openStore, type Store } from '../store/sqlite.ts'
+import { syncBacklog } from './backlog.ts'
+import { type Clock, systemClock } from './clock.ts'
+import type { Context } from './context.ts'
+import { faultPoint } from './fault-point.ts'
+import { openJournal } from './journal.ts'
+import { takeLease } from './lease.ts'
+import { catchUpFiles } from './project-files.ts'
+import { finishRestores, recoverInterrupted } from './resume.ts'
+import { openWorkspace } from './workspace.ts'
+
+/** The engine's folder in a project; never committed, whatever the project's own ignore rules say. */
+export function ralphHome(root: string): string {
+  return join(root, '.ralph')
+}
+
+export function makeHome(root: string): string {
+  const home = ralphHome(root)
+  mkdirSync(home, { recursive: true })
+  const ignore = join(home, '.gitignore')
+  if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+  return home
+}
+
+export async function openProjectStore(root: string): Promise<Store> {
+  return openStore(join(makeHome(root), 'ralph.db'))
+}
+
+/** The verify commands of a run: configured, else detected, else refused. */
+export function verifyCommands(settings: Settings, root: string): { commands: string[] | 'none'; detected: string | null } {
+  if (settings.verify !== null) return { commands: settings.verify, detected: null }
+  const found = detectVerify(root)
+  if (!found) {
+    throw new UserError(
+      'no verify command: Ralph would have to believe its agents',
+      "Add e.g. `verify: [\"npm test\"]` to ralph.config.yaml, or `verify: none` to accept the agents' word.",
+      2,
+    )
+  }
+  return { commands: found.commands, detected: found.because }
+}
+
+export function agentOf(choice: AgentChoice, root: string): Promise<Agent> {
+  const { name, command, script } = choice
+  return findAgent(name, { base: root, ...(command === undefined ? {} : { command }), ...(script === undefined ? {} : { script }) })
+}
+
+export type OpenOptions = {
+  root: string
+  settings: Settings
+  layout: Layout
+  project: Project
+  backlog: { tasks: Task[]; missing: string[] }
+  rules: Rules
+  report: Required<Reporter>
+  stop: AbortSignal
+  inPlace: boolean
+  what: string
+  /** `ralph step` goes on with the run that is open. */
+  attach: boolean
+  keepRetries: boolean
+  /** Wait for another engine to leave instead of giving up. */
+  wait: boolean
+  env: Record<string, string | undefined>
+  clock?: Clock
+  options: Record<string, unknown>
+}
+
+/** Takes the lease, mends what a killed engine left, brings journal and files in line, and begins (or goes on with) a run. */
+export async function openEngine(open: OpenOptions): Promise<{ context: Context; close(): Promise<void> }> {
+  const { root, settings, layout, project, rules, report } = open
+  const clock = open.clock ?? systemClock
+  if (process.env.RALPH_CRASH) setFileFault(() => faultPoint('file'))
+  const workspace = await openWorkspace({
+    root,
+    home: makeHome(root),
+    owned: [...layout.owned, settings.log],
+    protect: settings.protect,
+    inPlace: open.inPlace,
+  })
+  const store = await openProjectStore(root)
+  try {
+    const lease = await takeLease({
+      dispatch: store.dispatch,
+      clock,
+      ttl: settings.lease,
+      leash: settings.leash,
+      what: open.what,
+      waitFor: open.wait ? open.stop : null,
+    })
+    const { run, runSeq, isNew } = await beginRun(store, rules, open.attach, clock)
+    const journal = openJournal({ log: store.log, rules, run, runSeq, fence: lease.fence, clock, report })
+    const context: Context = {
+      root,
+      home: ralphHome(root),
+      settings,
+      protect: protectedGlobs(settings),
+      verify: rules.verify === 'none' ? [] : rules.verify,
+      missing: open.backlog.missing,
+      project,
+      layout,
+      workspace,
+      store,
+      journal,
+      lease,
+      clock,
+      report,
+      agent: choice => agentOf(choice, root),
+      secrets: settings.secrets.flatMap(name => open.env[name] ?? []),
+      stop: open.stop,
+      env: open.env,
+    }
+    if (isNew) {
+      await journal.recordRun({
+        type: 'run.started',
+        workflow: rules.workflow,
+        verify: rules.verify,
+        host: hostname(),
+        pid: process.pid,
+        options: open.options,
+      })
+    }
+    const recovered = await recoverInterrupted(context)
+    if (recovered > 0) report.note({ level: 'info', text: 'an earlier run was cut off; its unfinished step was put back and does not count' })
+    await finishRestores(context)
+    await syncBacklog({ tasks: open.backlog.tasks, recorded: layout.recorded(project), log: store.log, journal })
+    await catchUpFiles(context)
+    if (isNew) await reopenStopped(context, open.keepRetries)
+    return {
+      context,
+      close: async () => {
+        await lease.release()
+        store.close()
+      },
+    }
+  } catch (error) {
+    store.close()
+    throw error
+  }
+}
+
+async function beginRun(
+  store: Store,
+  rules: Rules,
+  attach: boolean,
+  clock: Clock,
+): Promise<{ run: RunState; runSeq: number; isNew: boolean }> {
+  const last = await store.log.lastRun()
+  if (attach && last?.status === 'open' && JSON.stringify(last.rules) === JSON.stringify(rules)) {
+    let runSeq = 0
+    for await (const { seq } of store.log.events({ stream: runStream(last.id) })) runSeq = seq
+    return { run: last, runSeq, isNew: false }
+  }
+  const paused = last?.paused === true && last.status === 'open'
+  if (paused) throw new UserError('this project is paused', 'Go on with `ralph resume`, then `ralph run`.')
+  return { run: newRunState(runId(clock.now())), runSeq: 0, isNew: true }
+}
+
+/** H-26: a new run gives a story that ran out of tries its tries back, unless the user says otherwise. */
+async function reopenStopped(context: Context, keepRetries: boolean): Promise<void> {
+  const statuses = keepRetries ? (['held'] as const) : (['halted', 'held'] as const)
+  for (const { id } of await context.store.log.tasks({ status: [...statuses] })) {
+    await context.journal.record(id, { type: 'task.reopened', why: 'a new run' })
+  }
+}
+
+/** What no agent may touch, whatever the configuration says. */
+function protectedGlobs(settings: Settings): string[] {
+  return [
+    ...settings.protect,
+    'ralph.config.yaml',
+    '.claude/settings.json',
+    '.claude/settings.local.json',
+    '.claude/hooks/**',
+    '.codex/**',
+    '.gemini/settings.json',
+    '.mcp.json',
+  ]
+}
+
+function runId(now: number): string {
+  const time = new Date(now).toISOString().replace(/[-:]/gu, '').slice(0, 15).replace('T', '-')
+  return `${time}-${randomBytes(2).toString('hex')}`
+}
+
+export type Prepared = { project: Project; layout: Layout; tasks: Task[]; missing: string[]; problems: Problem[] }
+
+/** Reads the backlog and says what is wrong with it, before anything is written or spent. */
+export async function prepareBacklog(root: string, settings: Settings): Promise<Prepared> {
+  const layout = await findLayout(settings.workflow.layout)
+  const project: Project = { root, settings: { contextFile: settings.context, agents: settings.agents.implementer.map(one => one.name) } }
+  const backlog = layout.read(project)
+  return { project, layout, tasks: backlog.tasks, missing: backlog.missing, problems: backlog.problems }
+}

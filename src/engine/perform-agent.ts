@@ -1,0 +1,186 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import type { Agent, AgentReport } from '../agents/agent.ts'
+import type { AgentChoice } from '../config/settings.ts'
+import type { Base } from '../core/event.ts'
+import { classify } from '../core/fault.ts'
+import type { AgentOutcome, Fault } from '../core/outcome.ts'
+import { isExcused } from '../core/outcome.ts'
+import { readSignals } from '../core/signals.ts'
+import type { TaskState } from '../core/state.ts'
+import { cut } from '../core/text.ts'
+import { type AgentStage, stageOf } from '../core/workflow.ts'
+import { allowedEnvironment } from '../process/environment.ts'
+import { type ProcessResult, runProcess } from '../process/run-process.ts'
+import type { Context } from './context.ts'
+import { watchForCancel } from './control.ts'
+import { inspect } from './inspect.ts'
+import { nextStep } from './perform.ts'
+import { projectFiles } from './project-files.ts'
+import { renderPrompt } from './render-prompt.ts'
+import { readStateFiles } from './state-files.ts'
+import { stepFiles, type StepFiles } from './step-files.ts'
+
+/** Grace between TERM and KILL. */
+const grace = 5_000
+
+/**
+ * One agent call: the intent is durable before the agent starts, the outcome after it ended. What the agent did is
+ * looked at by content, what it broke is put back, and only then is it written down.
+ */
+export async function performAgent(context: Context, task: string, stageName: string): Promise<void> {
+  const { journal, workspace, settings } = context
+  const state = await journal.task(task)
+  const stage = stageOf(journal.rules.workflow, stageName)
+  if (!state || stage?.kind !== 'agent') throw new Error(`no agent stage ${stageName} for task ${task}`)
+
+  const choice = (stage.may === 'read' ? settings.agents.reviewer : settings.agents.implementer)[0]
+  if (!choice) throw new Error('no agent configured')
+  const agent = await context.agent(choice)
+  const step = nextStep(context)
+  const files = stepFiles(context.home, step)
+  mkdirSync(files.folder, { recursive: true })
+  const prompt = renderPrompt({ ...context, rules: journal.rules }, state, stage)
+  writeFileSync(files.prompt, prompt)
+
+  const before = await workspace.position()
+  const base = await workspace.keep(before, `steps/${step}`)
+  await journal.record(task, { type: 'step.started', step, stage: stageName, base })
+  // S4-36: what is being worked on can be seen from outside before the agent starts.
+  await projectFiles(context)
+  const head = await context.store.log.head(task)
+  const stateFiles = readStateFiles(context.root, context.layout.state)
+
+  const ran = await runAgent({ context, agent, choice, stage, state, step, stageName, files })
+  if (ran.result.ended === 'stopped') return interrupted(context, task, step, base, ran.stopped)
+
+  const fault = faultOf(ran.report, ran.result, agent, context.clock.now())
+  const seen = await inspect({ context, state, stage, before, base, stateFiles, head, files })
+  if (fault && isExcused(fault)) {
+    await context.lease.assertHeld()
+    await workspace.putBack(base, `refunded/${step}`)
+  }
+  const outcome: AgentOutcome = {
+    kind: 'agent',
+    agent: agent.name,
+    ...(ran.report.model ?? choice.model ? { model: ran.report.model ?? choice.model ?? '' } : {}),
+    exit: ran.result.exit,
+    killed: ran.result.killed,
+    ended: ran.result.ended,
+    fault,
+    signals: readSignals(ran.report.message, prompt),
+    message: cut(ran.report.message.slice(-8_000), 60),
+    change: seen.change,
+    violations: seen.violations,
+    usage: ran.report.usage,
+    ms: ran.result.ms,
+  }
+  writeFileSync(files.message, ran.report.message)
+  writeFileSync(files.result, `${JSON.stringify(outcome, null, 2)}\n`)
+  await journal.record(task, { type: 'step.finished', step, stage: stageName, outcome })
+}
+
+type Ran = { result: ProcessResult; report: AgentReport; stopped: 'interrupt' | 'cancel' | 'lost' }
+
+async function runAgent(options: {
+  context: Context
+  agent: Agent
+  choice: AgentChoice
+  stage: AgentStage
+  stageName: string
+  state: TaskState
+  step: string
+  files: StepFiles
+}): Promise<Ran> {
+  const { context, agent, choice, stage, stageName, state, step, files } = options
+  const command = agent.command({
+    promptFile: files.prompt,
+    cwd: context.root,
+    ...(choice.model ? { model: choice.model } : {}),
+    readOnly: stage.may === 'read',
+    extraArgs: [...choice.args, ...context.settings.extraArgs],
+    env: context.env,
+    root: process.getuid?.() === 0,
+  })
+  const controller = new AbortController()
+  let stopped: Ran['stopped'] = 'interrupt'
+  const stop = (why: Ran['stopped']) => {
+    stopped = why
+    controller.abort()
+  }
+  const onStop = () => stop('interrupt')
+  const onLost = () => stop('lost')
+  if (context.stop.aborted) onStop()
+  context.stop.addEventListener('abort', onStop, { once: true })
+  context.lease.lost.addEventListener('abort', onLost, { once: true })
+  const unwatch = watchForCancel({
+    log: context.store.log,
+    dispatch: context.store.dispatch,
+    task: state.task.id,
+    onCancel: why => stop(why === 'cancel' ? 'cancel' : 'interrupt'),
+  })
+  const reader = agent.reader()
+  try {
+    const result = await runProcess({
+      argv: command.argv,
+      cwd: context.root,
+      env: {
+        ...allowedEnvironment(context.env, [...context.settings.env, ...choice.env]),
+        ...command.env,
+        RALPH_TASK: state.task.id,
+        RALPH_STAGE: stageName,
+        RALPH_ROLE: stage.role,
+        RALPH_ATTEMPT: String(state.failures + 1),
+        RALPH_CALL: String(context.journal.run().calls + 1),
+        RALPH_STEP: step,
+      },
+      stdin: command.stdin === 'prompt' ? { type: 'file', path: files.prompt } : { type: 'none' },
+      outputFile: files.output,
+      processFile: files.processes,
+      timeout: stage.time?.hard ?? 0,
+      idle: stage.time?.idle ?? 0,
+      grace,
+      leash: context.settings.leash,
+      mayBeat: () => context.lease.fresh(),
+      signal: controller.signal,
+      secrets: context.secrets,
+      onLine: (line, stream) => {
+        for (const event of reader.line(line, stream)) context.report.output(state.task.id, event)
+      },
+    })
+    const report = reader.end({ code: result.exit, killed: result.killed })
+    return { result, report, stopped }
+  } finally {
+    unwatch()
+    context.stop.removeEventListener('abort', onStop)
+    context.lease.lost.removeEventListener('abort', onLost)
+  }
+}
+
+/** The attempt does not count: its work is kept aside, the tree goes back to where the step began. */
+async function interrupted(
+  context: Context,
+  task: string,
+  step: string,
+  base: Base,
+  why: Ran['stopped'],
+): Promise<void> {
+  await context.lease.assertHeld()
+  const kept = await context.workspace.putBack(base, `interrupted/${step}`)
+  const words = { interrupt: 'was interrupted', cancel: 'was cancelled', lost: 'lost its lease' }
+  await context.journal.record(task, { type: 'step.interrupted', step, why: words[why], kept })
+}
+
+function faultOf(report: AgentReport, result: ProcessResult, agent: Agent, now: number): Fault | null {
+  return classify({
+    exit: result.exit,
+    killed: result.killed,
+    ended: result.ended,
+    spawnError: result.spawnError,
+    ms: result.ms,
+    reported: report.fault,
+    message: report.message,
+    tail: report.tail,
+    patterns: agent.patterns,
+    now,
+  })
+}

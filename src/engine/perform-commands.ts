@@ -1,0 +1,115 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import type { CommandResult, CommandsOutcome } from '../core/outcome.ts'
+import { stageOf } from '../core/workflow.ts'
+import { runCommands } from '../gates/commands.ts'
+import { gateCommands } from '../gates/verify.ts'
+import { runProcess } from '../process/run-process.ts'
+import type { Context } from './context.ts'
+import { watchForCancel } from './control.ts'
+import { nextStep } from './perform.ts'
+import { stepFiles } from './step-files.ts'
+
+/** How the verify commands stand before the task, so that what was red before is not blamed on the agent. */
+export async function performBaseline(context: Context, task: string): Promise<void> {
+  await runGates(context, task, { stage: '@baseline', purpose: 'baseline', timeout: 0 })
+}
+
+export async function performGates(context: Context, task: string, stageName: string): Promise<void> {
+  const stage = stageOf(context.journal.rules.workflow, stageName)
+  await runGates(context, task, { stage: stageName, purpose: 'gate', timeout: stage?.time?.hard ?? 0 })
+}
+
+async function runGates(
+  context: Context,
+  task: string,
+  options: { stage: string; purpose: CommandsOutcome['purpose']; timeout: number },
+): Promise<void> {
+  const { journal, workspace, clock } = context
+  const state = await journal.task(task)
+  if (!state) throw new Error(`no task ${task}`)
+  const commands = gateCommands(context.verify, state.task.verify)
+  const step = nextStep(context)
+  const position = await workspace.position()
+  const base = { head: position.head, branch: position.branch, tree: position.tree, snapshot: '' }
+  const started = clock.now()
+  const finish = async (results: CommandResult[]) => {
+    const outcome: CommandsOutcome = {
+      kind: 'commands',
+      purpose: options.purpose,
+      results,
+      tree: position.tree,
+      violations: [],
+      ms: clock.now() - started,
+    }
+    await journal.record(task, { type: 'step.finished', step, stage: options.stage, outcome })
+    return outcome
+  }
+  if (commands.length === 0) return void (await finish([]))
+  const earlier = options.purpose === 'baseline' ? await earlierResults(context, commands, position.tree) : null
+  if (earlier) return void (await finish(earlier))
+
+  const files = stepFiles(context.home, step)
+  mkdirSync(files.folder, { recursive: true })
+  await journal.record(task, { type: 'step.started', step, stage: options.stage, base })
+  const controller = new AbortController()
+  const stop = () => controller.abort()
+  if (context.stop.aborted) stop()
+  context.stop.addEventListener('abort', stop, { once: true })
+  context.lease.lost.addEventListener('abort', stop, { once: true })
+  const unwatch = watchForCancel({
+    log: context.store.log,
+    dispatch: context.store.dispatch,
+    task,
+    onCancel: stop,
+  })
+  try {
+    const results = await runCommands({
+      commands,
+      cwd: context.root,
+      outputDir: files.folder,
+      processFile: files.processes,
+      env: context.env,
+      allow: context.settings.env,
+      timeout: options.timeout,
+      leash: context.settings.leash,
+      mayBeat: () => context.lease.fresh(),
+      secrets: context.secrets,
+      signal: controller.signal,
+      run: runProcess,
+      onLine: line => context.report.commandOutput(task, line),
+    })
+    if (controller.signal.aborted) {
+      await context.lease.assertHeld()
+      await journal.record(task, { type: 'step.interrupted', step, why: 'was interrupted', kept: null })
+      return
+    }
+    const outcome = await finish(results)
+    writeFileSync(files.result, `${JSON.stringify(outcome, null, 2)}\n`)
+    await rememberResults(context, position.tree, results)
+  } finally {
+    unwatch()
+    context.stop.removeEventListener('abort', stop)
+    context.lease.lost.removeEventListener('abort', stop)
+  }
+}
+
+const lastGates = 'last-gates'
+
+/** The gates that proved the task before are the baseline of the next one, when the tree is still the same. */
+async function earlierResults(
+  context: Context,
+  commands: { command: string; own: boolean }[],
+  tree: string,
+): Promise<CommandResult[] | null> {
+  const note = await context.store.log.getNote(lastGates)
+  if (!note) return null
+  const last = JSON.parse(note) as { tree: string; results: CommandResult[] }
+  const byCommand = new Map(last.results.map(result => [result.command, result]))
+  const found = commands.flatMap(({ command }) => byCommand.get(command) ?? [])
+  if (found.length !== commands.length) return null
+  return (await context.workspace.sameContent(last.tree, tree)) ? found : null
+}
+
+async function rememberResults(context: Context, tree: string, results: CommandResult[]): Promise<void> {
+  await context.store.log.setNote(lastGates, JSON.stringify({ tree, results }))
+}

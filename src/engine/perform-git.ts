@@ -1,0 +1,47 @@
+import { matchesAny } from '../core/glob.ts'
+import type { RestoreOutcome, SettleOutcome } from '../core/outcome.ts'
+import type { TaskState } from '../core/state.ts'
+import type { Context } from './context.ts'
+import { nextStep } from './perform.ts'
+
+/** Puts the tree back to where the attempt began and keeps the failed work: under a ref, or on a branch when the preset says so. */
+export async function performRestore(context: Context, task: string): Promise<void> {
+  const { journal, workspace, clock } = context
+  const state = await journal.task(task)
+  if (!state?.base) throw new Error(`nothing to put back for task ${task}`)
+  await context.lease.assertHeld()
+  const kept = await workspace.putBack(state.base, `failed/${safeRef(task)}/${journal.run().id}-${journal.known(task)}`)
+  const ended = state.status === 'failed' || state.status === 'halted'
+  const branch =
+    kept && ended && journal.rules.workflow.git.onFail === 'branch'
+      ? await workspace.failureBranch(task, clock.now(), kept)
+      : null
+  const outcome: RestoreOutcome = { kind: 'restore', kept, branch }
+  await journal.record(task, { type: 'step.finished', step: nextStep(context), stage: '@restore', outcome })
+}
+
+/** Commits what the agent left uncommitted, and only that. Safe to repeat: a second time there is nothing left to commit. */
+export async function performSettle(context: Context, task: string): Promise<void> {
+  const { journal, workspace } = context
+  const state = await journal.task(task)
+  if (!state) throw new Error(`no task ${task}`)
+  await context.lease.assertHeld()
+  const paths = await changedPaths(context, state)
+  const { head } = await workspace.position()
+  const committed = paths.length > 0 ? await workspace.commit(paths, `Story ${task}: ${state.task.title}`, head) : null
+  const outcome: SettleOutcome = { kind: 'settle', head: committed ?? head, committed, paths: paths.slice(0, 200) }
+  await journal.record(task, { type: 'step.finished', step: nextStep(context), stage: '@settle', outcome })
+}
+
+/** Exactly what the agents of this attempt changed: from its start to the end of its last agent call, not what came after. */
+async function changedPaths(context: Context, state: TaskState): Promise<string[]> {
+  const { change } = state.evidence
+  if (!state.base || !change) return []
+  const files = await context.workspace.changedBetween(state.base.tree, change.to)
+  const off = [...context.layout.owned, context.settings.log, ...context.protect]
+  return files.map(file => file.path).filter(path => !matchesAny(path, off))
+}
+
+function safeRef(task: string): string {
+  return task.replace(/[^A-Za-z0-9._-]/gu, '_').replace(/\.\.+/gu, '.').replace(/^\.|\.$|\.lock$/gu, '_')
+}

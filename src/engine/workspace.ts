@@ -1,0 +1,79 @@
+import type { Base } from '../core/event.ts'
+import { matchesAny } from '../core/glob.ts'
+import type { ChangedFile, Violation } from '../core/outcome.ts'
+import { auditPositions } from '../git/audit.ts'
+import { addedLines, type Changes, changesBetween, patchBetween } from '../git/changes.ts'
+import { commitPaths } from '../git/commit.ts'
+import { dirtyFiles, dirtyRefusal } from '../git/dirty.ts'
+import { failureBranch } from '../git/failure-branch.ts'
+import type { Position } from '../git/position.ts'
+import { putBack, restorePaths } from '../git/put-back.ts'
+import { openRepository } from '../git/repository.ts'
+import { fromTop } from '../git/scope.ts'
+import { keepPosition, takePosition } from '../git/snapshot.ts'
+import { diffTrees } from '../git/tree-diff.ts'
+
+export type { Position } from '../git/position.ts'
+
+/** What the engine wants of git, with the run's own rules about files built in. */
+export type Workspace = {
+  position(): Promise<Position>
+  /** Makes a position last, under `refs/ralph/<name>`. */
+  keep(position: Position, name: string): Promise<Base>
+  /** What changed by content, the engine's own files included. */
+  changes(from: Base | Position, to: Position): Promise<Changes>
+  addedLines(from: Position, to: Position, paths: string[]): Promise<Map<string, string[]>>
+  diff(from: Position, to: Position): Promise<string>
+  audit(from: Position, to: Position): Promise<Violation[]>
+  /** Puts everything but the engine's own files back; the ref that keeps the undone work, or null when there was none. */
+  putBack(base: Base, name: string): Promise<string | null>
+  restorePaths(base: Base, paths: string[]): Promise<void>
+  /** The same between two trees, whatever the working tree is now. */
+  changedBetween(from: string, to: string): Promise<ChangedFile[]>
+  /** Whether two trees differ in nothing but the engine's own and the protected files. */
+  sameContent(a: string, b: string): Promise<boolean>
+  /** Commits the working-tree content of exactly these paths; null when there is nothing to commit. */
+  commit(paths: string[], message: string, head: string): Promise<string | null>
+  failureBranch(task: string, at: number, kept: string): Promise<string>
+  reader(position: Position): unknown
+}
+
+export async function openWorkspace(options: {
+  root: string
+  home: string
+  /** Globs only the engine writes. */
+  owned: string[]
+  protect: string[]
+  /** Go on although tracked files have uncommitted changes. */
+  inPlace: boolean
+}): Promise<Workspace> {
+  const { root, home, owned, protect, inPlace } = options
+  const repository = await openRepository(root, { scratch: home })
+  const dirty = await dirtyFiles(repository, { ignore: [...owned, ...protect] })
+  if (dirty.length > 0 && !inPlace) throw dirtyRefusal(dirty)
+  const userFiles = dirty
+  const ref = (name: string) => `refs/ralph/${name}`
+  const changedBetween = async (from: string, to: string): Promise<ChangedFile[]> => {
+    if (from === to) return []
+    return (await diffTrees(repository, from, to)).map(({ path, from: before, to: after }) => ({
+      path: fromTop(repository, path),
+      how: before === null ? 'added' : after === null ? 'deleted' : 'modified',
+    }))
+  }
+
+  return {
+    position: () => takePosition(repository),
+    keep: (position, name) => keepPosition(repository, position, ref(name)),
+    changes: (from, to) => changesBetween(repository, from, to),
+    addedLines: (from, to, paths) => addedLines(repository, from, to, paths),
+    diff: (from, to) => patchBetween(repository, from, to),
+    audit: (from, to) => auditPositions(repository, from, to, { tolerated: [...owned, ...protect], userFiles }),
+    putBack: async (base, name) => (await putBack(repository, base, { keepAs: ref(name), exclude: owned })).kept,
+    restorePaths: (base, paths) => restorePaths(repository, base, paths),
+    changedBetween,
+    sameContent: async (a, b) => (await changedBetween(a, b)).every(file => matchesAny(file.path, [...owned, ...protect])),
+    commit: async (paths, message, head) => (await commitPaths(repository, { paths, message, head })).commit,
+    failureBranch: (task, at, kept) => failureBranch(repository, task, new Date(at), kept),
+    reader: position => ({ position }),
+  }
+}

@@ -1,0 +1,48 @@
+import { count, createTally, type RunnerCounter } from './counter.ts'
+
+/** `Tests run: 5, Failures: 1, Errors: 0, Skipped: 1` once per module; the lines of single classes go on behind that. */
+export function maven(): RunnerCounter {
+  const tally = createTally()
+  return {
+    line(text) {
+      const bare = text.replace(/^\[(?:INFO|ERROR|WARNING)\] /u, '')
+      const summary = /^Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)\s*$/u.exec(bare)
+      if (summary) {
+        const failed = count(summary[2]) + count(summary[3])
+        const skipped = count(summary[4])
+        tally.sum({ passed: Math.max(0, count(summary[1]) - failed - skipped), failed, skipped })
+      } else if (/^No tests to run\.$/u.test(bare)) tally.sum({})
+      const name = /^(.+?)(?: --)? +Time elapsed: .* <<< (?:FAILURE|ERROR)!$/u.exec(bare)
+      if (name && !(name[1] ?? '').startsWith('Tests run:')) tally.name(name[1] ?? '')
+    },
+    end: tally.total,
+  }
+}
+
+/** `5 tests completed, 1 failed, 1 skipped`: gradle says it only when something fails, and of empty projects `NO-SOURCE`. */
+export function gradle(): RunnerCounter {
+  const tally = createTally()
+  let empty = 0
+  let tasks = 0
+  return {
+    line(text) {
+      const summary = /^(\d+) tests? completed(?:, (\d+) failed)?(?:, (\d+) skipped)?$/u.exec(text)
+      if (summary) {
+        const failed = count(summary[2])
+        const skipped = count(summary[3])
+        tally.sum({ passed: Math.max(0, count(summary[1]) - failed - skipped), failed, skipped, partial: true })
+        return
+      }
+      const task = /^(?:> Task )?:(?:[\w.-]+:)*test( NO-SOURCE)?\b/u.exec(text)
+      if (task?.[1]) empty += 1
+      else if (task) tasks += 1
+      const name = /^(\S+(?: > .+)+) FAILED$/u.exec(text)
+      if (name) tally.name(name[1] ?? '')
+    },
+    end() {
+      if (empty > 0 && tasks === 0) tally.sum({})
+      empty = 0
+      return tally.total()
+    },
+  }
+}

@@ -1,0 +1,190 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { UserError } from '../core/errors.ts'
+import { git } from './git.ts'
+import { preparePrivateDirs } from './private-dir.ts'
+import { readSettings, type Settings } from './settings.ts'
+
+/** A project folder in a git repository. Paths in and out of this area are relative to `root`, with `/`. */
+export type Repository = {
+  /** The project: the top of the worktree or a folder below it. Only what lies in it is looked at. */
+  root: string
+  top: string
+  /** From `top` to `root`: empty, or ending in a slash. */
+  prefix: string
+  gitDir: string
+  /** The same as `gitDir`, but in a linked worktree that of the main one. */
+  commonDir: string
+  objectFormat: string
+  /** As it was when the repository was opened. `head` is empty only in recovery: a branch without a commit. */
+  head: string
+  branch: string | null
+  /** Ralph's own folder; never part of a snapshot. */
+  scratch: string
+  settings: Settings
+  cache: RepositoryCache
+}
+
+/** What is known from earlier calls and saves git processes. Losing it costs time, nothing else. */
+export type RepositoryCache = {
+  /** The tree of the private index, and how its file looked when we left it. */
+  tree: string | null
+  indexIdentity: string | null
+  /** The user's index: how the file looked, and the hash of its bytes. */
+  userIndex: { identity: string; hash: string } | null
+  /** Files that are tracked in spite of an ignore rule, for the user's index with this hash. */
+  forced: { hash: string; paths: string[] } | null
+  headTrees: Map<string, string>
+  queue: Promise<unknown>
+}
+
+export type OpenOptions = {
+  /** Default: `.ralph` in the project. */
+  scratch?: string
+  /** Recovery opens a repository in whatever state an interrupted agent left it. */
+  recovering?: boolean
+}
+
+export async function openRepository(folder: string, options: OpenOptions = {}): Promise<Repository> {
+  if (!fs.existsSync(folder))
+    throw new UserError(`${folder} does not exist.`, 'Name an existing folder with -C.', 2)
+  const root = fs.realpathSync(folder)
+  const [version, found] = await Promise.all([
+    git({ cwd: root }, ['version']),
+    discover(root, options.recovering ?? false),
+  ])
+  checkVersion(version.stdout)
+  const repository: Repository = {
+    root,
+    ...found,
+    scratch: path.resolve(root, options.scratch ?? '.ralph'),
+    settings: await readSettings({ cwd: root }, found.commonDir),
+    cache: {
+      tree: null,
+      indexIdentity: null,
+      userIndex: null,
+      forced: null,
+      headTrees: new Map(),
+      queue: Promise.resolve(),
+    },
+  }
+  const unfinished = unfinishedOperation(repository)
+  if (unfinished && !options.recovering) {
+    throw new UserError(
+      `A ${unfinished} is in progress in ${found.top}.`,
+      `Finish it or end it (\`git ${unfinished} ${unfinished === 'bisect' ? 'reset' : '--abort'}\`), then run Ralph again.`,
+    )
+  }
+  preparePrivateDirs(repository)
+  // Left by an engine that was killed; only one engine works in a worktree.
+  for (const name of ['index.lock', 'commit-index.lock'])
+    fs.rmSync(path.join(repository.scratch, 'git', name), { force: true })
+  return repository
+}
+
+/** One call after the other: they share the private index. */
+export async function exclusively<T>(repository: Repository, work: () => Promise<T>): Promise<T> {
+  const mine = repository.cache.queue.then(work)
+  repository.cache.queue = mine.catch(() => undefined)
+  return mine
+}
+
+/** The operation that waits to be finished, by the name of its command. */
+export function unfinishedOperation(repository: Pick<Repository, 'gitDir'>): string | null {
+  const marks: [string, string][] = [
+    ['rebase-merge', 'rebase'],
+    ['rebase-apply', 'rebase'],
+    ['MERGE_HEAD', 'merge'],
+    ['CHERRY_PICK_HEAD', 'cherry-pick'],
+    ['REVERT_HEAD', 'revert'],
+    ['BISECT_LOG', 'bisect'],
+  ]
+  return marks.find(([mark]) => fs.existsSync(path.join(repository.gitDir, mark)))?.[1] ?? null
+}
+
+type Found = Pick<Repository, 'top' | 'prefix' | 'gitDir' | 'commonDir' | 'objectFormat' | 'head' | 'branch'>
+
+async function discover(root: string, recovering: boolean): Promise<Found> {
+  const result = await git(
+    { cwd: root },
+    [
+      'rev-parse',
+      '--path-format=absolute',
+      '--is-bare-repository',
+      '--is-inside-work-tree',
+      '--show-object-format',
+      '--absolute-git-dir',
+      '--git-common-dir',
+      '--show-prefix',
+      '--show-toplevel',
+      'HEAD^{commit}',
+      '--symbolic-full-name',
+      'HEAD',
+    ],
+    // `safe.directory` is the user's own word on foreign folders.
+    { userConfig: true },
+  )
+  const [
+    bare,
+    inside,
+    objectFormat = 'sha1',
+    gitDir = '',
+    commonDir = '',
+    prefix = '',
+    top = '',
+    head = '',
+    name = '',
+  ] = result.stdout.split('\n')
+  if (bare === undefined || bare === '') throw notARepository(root, result.stderr)
+  if (bare === 'true')
+    throw new UserError(
+      `${root} is a bare repository: it has no files.`,
+      'Run Ralph in a clone or a worktree of it.',
+    )
+  if (inside !== 'true')
+    throw new UserError(`${root} lies inside a .git folder.`, 'Run Ralph in the project folder.')
+  const born = /^[0-9a-f]{40,}$/u.test(head)
+  if (!born && !recovering) {
+    throw new UserError(
+      `The repository ${top} has no commit yet.`,
+      'Make one: git add -A && git commit -m "Start"',
+    )
+  }
+  return {
+    top,
+    prefix,
+    gitDir,
+    commonDir,
+    objectFormat,
+    head: born ? head : '',
+    branch: name.startsWith('refs/heads/') ? name.slice('refs/heads/'.length) : null,
+  }
+}
+
+function notARepository(root: string, stderr: string): UserError {
+  if (stderr.includes('dubious ownership')) {
+    return new UserError(
+      `${root} belongs to another user.`,
+      `git config --global --add safe.directory '${root}'`,
+    )
+  }
+  if (stderr.includes('not a git repository')) {
+    return new UserError(
+      `${root} is not a git repository.`,
+      'git init && git add -A && git commit -m "Start"',
+    )
+  }
+  return new UserError(
+    `git cannot open ${root}: ${stderr.trim().split('\n')[0]}`,
+    'See what `git status` says there.',
+  )
+}
+
+function checkVersion(text: string): void {
+  const [, major = 0, minor = 0] = (/(\d+)\.(\d+)/u.exec(text) ?? []).map(Number)
+  if (major > 2 || (major === 2 && minor >= 32)) return
+  throw new UserError(
+    `This git is too old: ${text.trim() || 'version unknown'}.`,
+    'Install git 2.32 or newer.',
+  )
+}

@@ -1,0 +1,33 @@
+import path from 'node:path'
+import type { Repository } from './repository.ts'
+
+/** Inside, names are relative to the top of the worktree, as git has them; outside they are relative to the project. */
+export function toTop(repository: Repository, name: string): string {
+  return repository.prefix + name
+}
+
+export function fromTop(repository: Repository, name: string): string {
+  if (name.startsWith(repository.prefix)) return name.slice(repository.prefix.length)
+  return path.posix.relative(repository.prefix, name)
+}
+
+/** Limits a git command to the project folder. */
+export function pathspec(repository: Repository): string[] {
+  return repository.prefix === '' ? [] : ['--', repository.prefix]
+}
+
+export function inScratch(repository: Repository, name: string): boolean {
+  const scratch = scratchFromTop(repository)
+  return scratch !== null && (name === scratch || name.startsWith(`${scratch}/`))
+}
+
+/** An ignore pattern that keeps git out of Ralph's own folder, whatever `.gitignore` says. */
+export function scratchPattern(repository: Repository): string[] {
+  const scratch = scratchFromTop(repository)
+  return scratch === null ? [] : ['-x', `/${scratch.replace(/[\\*?[\]]/gu, '\\$&')}/`]
+}
+
+function scratchFromTop(repository: Repository): string | null {
+  const relative = path.relative(repository.top, repository.scratch).split(path.sep).join('/')
+  return relative.startsWith('../') || relative === '' ? null : relative
+}

@@ -1,0 +1,75 @@
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { fields, git, type Place } from './git.ts'
+
+/** What the user's own configuration says and Ralph honours. Read once, before any agent runs. */
+export type Settings = {
+  identity: Identity
+  /** Patterns of the user's global ignore file and of `.git/info/exclude`. */
+  excludes: string
+  /** `.git/info/attributes`. */
+  attributes: string
+  /** The user's global attributes file; it need not exist. */
+  attributesFile: string
+  /** How this file system and this repository treat files: file modes, case, line ends. */
+  core: Record<string, string>
+  /** Names of the filters (`filter.<name>.clean`) that some configuration defines: lfs, git-crypt, … */
+  filters: string[]
+}
+
+export type Identity = { name: string; email: string }
+
+export async function readSettings(place: Place, commonDir: string): Promise<Settings> {
+  const result = await git(place, ['config', '-z', '--get-regexp', '^(user|core|filter)\\.'], {
+    userConfig: true,
+  })
+  const values = new Map<string, string>()
+  const filters = new Set<string>()
+  for (const entry of fields(result.stdout)) {
+    const cut = entry.indexOf('\n')
+    const key = cut < 0 ? entry : entry.slice(0, cut)
+    const value = cut < 0 ? 'true' : entry.slice(cut + 1)
+    const filter = /^filter\.(.+)\.(?:clean|process)$/u.exec(key)?.[1]
+    if (filter !== undefined && value !== '') filters.add(filter)
+    values.set(key, value)
+  }
+  return {
+    identity: {
+      name: process.env.GIT_AUTHOR_NAME || values.get('user.name') || 'Ralph',
+      email: process.env.GIT_AUTHOR_EMAIL || values.get('user.email') || 'ralph@localhost',
+    },
+    excludes: `${read(userFile(values.get('core.excludesfile'), 'ignore'))}\n${read(path.join(commonDir, 'info/exclude'))}`,
+    attributesFile: userFile(values.get('core.attributesfile'), 'attributes'),
+    attributes: read(path.join(commonDir, 'info/attributes')),
+    core: Object.fromEntries(
+      honoured.flatMap(key => (values.has(key) ? [[key, values.get(key) ?? '']] : [])),
+    ),
+    filters: [...filters],
+  }
+}
+
+const honoured = [
+  'core.filemode',
+  'core.ignorecase',
+  'core.symlinks',
+  'core.precomposeunicode',
+  'core.longpaths',
+  'core.autocrlf',
+  'core.eol',
+]
+
+function userFile(configured: string | undefined, name: string): string {
+  if (configured === undefined) {
+    return path.join(process.env.XDG_CONFIG_HOME || path.join(os.homedir(), '.config'), 'git', name)
+  }
+  return configured.startsWith('~/') ? path.join(os.homedir(), configured.slice(2)) : configured
+}
+
+function read(file: string): string {
+  try {
+    return fs.readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,113 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { UserError } from '../core/errors.ts'
+import type { Base } from '../core/event.ts'
+import { mustGit } from './git.ts'
+import { deleteRecords, indexCopies, type Position, writeRecord } from './position.ts'
+import { rawDir, realDir } from './private-dir.ts'
+import { moveRefs, readRefs } from './refs.ts'
+import { exclusively, type Repository, unfinishedOperation } from './repository.ts'
+import { readUserIndex, saveUserIndex } from './user-index.ts'
+import { readWorkingTree } from './working-tree.ts'
+
+/** Where the repository stands now. Two git processes side by side when nothing changed since the last time. */
+export async function takePosition(repository: Repository): Promise<Position> {
+  return exclusively(repository, () => lookAround(repository, { dropIgnored: true }))
+}
+
+/** For callers that hold the turn already. */
+export async function lookAround(
+  repository: Repository,
+  options: { dropIgnored: boolean },
+): Promise<Position> {
+  const at = Date.now()
+  const index = readUserIndex(repository)
+  const stashLog = readStashLog(repository)
+  const [files, refs] = await Promise.all([
+    readWorkingTree(repository, index, options),
+    readRefs(repository).then(async found => {
+      if (found.head !== '') await treeOf(repository, found.head)
+      return found
+    }),
+  ])
+  const unfinished = unfinishedOperation(repository)
+  return { at, ...refs, ...files, index, stashLog, unfinished, excludes: repository.settings.excludes }
+}
+
+/**
+ * Makes a position last: another process, on this machine, can put it back from the returned `Base` alone. `ref` is a
+ * name of its own below `refs/ralph/`. The reference itself is only written when something would be lost without it,
+ * that is not when the folder is as HEAD has it and HEAD is kept already.
+ */
+export async function keepPosition(repository: Repository, position: Position, ref: string): Promise<Base> {
+  if (!ref.startsWith('refs/ralph/')) throw new Error(`${ref} is not below refs/ralph/`)
+  const { head, branch, tree } = position
+  if (head === '')
+    throw new UserError('The branch has no commit.', 'Make one: git add -A && git commit -m "Start"')
+  const base: Base = { head, branch, tree, snapshot: ref }
+  return exclusively(repository, async () => {
+    const index = saveUserIndex(repository, indexCopies(repository))
+    writeRecord(repository, base, { ...position, index })
+    const clean = tree === (await treeOf(repository, head))
+    if (clean && position.kept.has(head)) return base
+    const commit = clean
+      ? head
+      : await stateCommit(repository, { tree, parents: [head], message: `Ralph: state before ${ref}` })
+    await mustGit(realDir(repository), ['update-ref', '-m', 'ralph: snapshot', ref, commit])
+    return base
+  })
+}
+
+/** References and records that are no longer needed. */
+export async function forgetPositions(repository: Repository, snapshots: string[]): Promise<void> {
+  const wanted = new Set(snapshots)
+  return exclusively(repository, async () => {
+    const listed = await mustGit(realDir(repository), [
+      'for-each-ref',
+      '--format=%(objectname) %(refname)',
+      'refs/ralph',
+    ])
+    const moves = listed.split('\n').flatMap(line => {
+      const [id = '', name = ''] = line.split(' ')
+      return wanted.has(name) ? [{ name, from: id, to: null }] : []
+    })
+    await moveRefs(repository, moves, 'ralph: forget')
+    deleteRecords(repository, snapshots)
+  })
+}
+
+/** A commit that keeps a state. It is Ralph's own, in nobody's name. */
+export async function stateCommit(
+  repository: Repository,
+  state: { tree: string; parents: string[]; message: string },
+): Promise<string> {
+  const parents = state.parents.flatMap(parent => ['-p', parent])
+  const env = {
+    GIT_AUTHOR_NAME: 'Ralph',
+    GIT_AUTHOR_EMAIL: 'ralph@localhost',
+    GIT_COMMITTER_NAME: 'Ralph',
+    GIT_COMMITTER_EMAIL: 'ralph@localhost',
+  }
+  const args = ['commit-tree', state.tree, ...parents, '-m', state.message]
+  return (await mustGit(rawDir(repository), args, { env })).trim()
+}
+
+/** The tree of a commit. */
+export async function treeOf(repository: Repository, commit: string): Promise<string> {
+  const known = repository.cache.headTrees.get(commit)
+  if (known !== undefined) return known
+  const tree = (await mustGit(rawDir(repository), ['rev-parse', '--verify', '-q', `${commit}^{tree}`])).trim()
+  repository.cache.headTrees.set(commit, tree)
+  return tree
+}
+
+export function stashLogFile(repository: Repository): string {
+  return path.join(repository.commonDir, 'logs/refs/stash')
+}
+
+/** As base64: its messages are bytes. In a linked worktree the stash is not ours to watch. */
+function readStashLog(repository: Repository): string | null {
+  if (repository.gitDir !== repository.commonDir) return null
+  const file = stashLogFile(repository)
+  return fs.existsSync(file) ? fs.readFileSync(file).toString('base64') : null
+}

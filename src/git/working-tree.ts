@@ -1,0 +1,166 @@
+import fs from 'node:fs'
+import { UserError } from '../core/errors.ts'
+import type { ChangedFile } from '../core/outcome.ts'
+import { fsPath } from './bytes.ts'
+import { fields, git, mustGit } from './git.ts'
+import { excludeFile, preparePrivateDirs, rawDir, realDir } from './private-dir.ts'
+import { buildIndex, prepareIndex, rememberIndex, removeFromIndex } from './private-index.ts'
+import type { Repository } from './repository.ts'
+import { fromTop, inScratch, pathspec, scratchPattern } from './scope.ts'
+import type { UserIndex } from './user-index.ts'
+
+/** The content of the project folder: tracked files and untracked ones that are not ignored. */
+export type WorkingTree = {
+  tree: string
+  unstored: Unstored
+  /** The changes since the tree before, when they are known without asking git. */
+  delta: { from: string; files: ChangedFile[] } | null
+}
+
+/** What is seen but not stored: untracked files that are very large or cannot be read, and repositories within this one. */
+export type Unstored = Map<
+  string,
+  { kind: 'large' | 'unreadable' | 'repository'; size: number; mtimeMs: number }
+>
+
+/** Untracked files above this are remembered by size and time only. */
+export const largeFile = 50 * 1024 * 1024
+
+export async function readWorkingTree(
+  repository: Repository,
+  userIndex: UserIndex | null,
+  options: { dropIgnored: boolean },
+): Promise<WorkingTree> {
+  preparePrivateDirs(repository)
+  await prepareIndex(repository, options.dropIgnored)
+  const read = await updateIndex(repository, userIndex)
+  if (read) return read
+  // Objects that the index names are gone (`git gc --prune=now`): read all files again.
+  await buildIndex(repository)
+  const again = await updateIndex(repository, userIndex)
+  if (again) return again
+  throw new UserError(
+    'git cannot store the state of the project folder.',
+    'See what `git fsck` says, then run Ralph again.',
+  )
+}
+
+async function updateIndex(repository: Repository, userIndex: UserIndex | null): Promise<WorkingTree | null> {
+  const [scan, forced] = await Promise.all([scanFiles(repository), newForcedFiles(repository, userIndex)])
+  const before = repository.cache.tree
+  const found = sortFindings(repository, scan)
+  const unchanged = found.add.length + found.remove.length + forced.length === 0
+  if (unchanged && before !== null)
+    return { tree: before, unstored: found.unstored, delta: { from: before, files: [] } }
+
+  if (found.remove.length > 0) await removeFromIndex(repository, found.remove)
+  const stdin = [...found.add, ...forced].map(path => `${path}\0`).join('')
+  if (stdin !== '') {
+    await mustGit(rawDir(repository), ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'], {
+      stdin,
+    })
+  }
+  const written = await git(rawDir(repository), ['write-tree'])
+  if (written.code !== 0) return null
+  const tree = written.stdout.trim()
+  rememberIndex(repository, tree)
+  const exact = before !== null && forced.length === 0 && !found.unclear
+  const files = tree === before ? [] : found.files
+  return { tree, unstored: found.unstored, delta: exact ? { from: before, files } : null }
+}
+
+/** One process says what differs from the private index: `R` gone, `C` changed, `?` new. */
+async function scanFiles(repository: Repository): Promise<string[]> {
+  const args = [
+    'ls-files',
+    '-z',
+    '-t',
+    '-m',
+    '-d',
+    '-o',
+    '--exclude-standard',
+    ...scratchPattern(repository),
+    ...pathspec(repository),
+  ]
+  return fields(await mustGit(rawDir(repository), args))
+}
+
+type Findings = {
+  add: string[]
+  remove: string[]
+  unstored: Unstored
+  files: ChangedFile[]
+  /** A new symbolic link may stand where a folder was, whose files the scan does not name. */
+  unclear: boolean
+}
+
+function sortFindings(repository: Repository, scan: string[]): Findings {
+  const found: Findings = { add: [], remove: [], unstored: new Map(), files: [], unclear: false }
+  const seen = new Set<string>()
+  for (const line of scan) {
+    const path = line.slice(2)
+    const isNew = line.startsWith('?')
+    // Deleted files are listed twice.
+    if (seen.has(path) || inScratch(repository, path)) continue
+    seen.add(path)
+    const name = fromTop(repository, path)
+    if (path.endsWith('/')) {
+      found.unstored.set(name, { kind: 'repository', size: 0, mtimeMs: 0 })
+      continue
+    }
+    const stat = fs.lstatSync(fsPath(repository.top, path), { throwIfNoEntry: false })
+    if (!stat) {
+      if (isNew) continue
+      found.add.push(path)
+      found.files.push({ path: name, how: 'deleted' })
+      continue
+    }
+    const { size, mtimeMs } = stat
+    const isSubmodule = stat.isDirectory() && fs.existsSync(fsPath(repository.top, `${path}/.git`))
+    if (isNew && size > largeFile) found.unstored.set(name, { kind: 'large', size, mtimeMs })
+    else if (stat.isFile() && !isReadable(repository, path))
+      found.unstored.set(name, { kind: 'unreadable', size, mtimeMs })
+    else if (stat.isFile() || stat.isSymbolicLink() || isSubmodule) {
+      found.add.push(path)
+      found.files.push({ path: name, how: isNew ? 'added' : 'modified' })
+      if (isNew && stat.isSymbolicLink()) found.unclear = true
+    } else {
+      // A folder or a pipe where a file was.
+      found.remove.push(path)
+      found.files.push({ path: name, how: 'deleted' })
+    }
+  }
+  return found
+}
+
+function isReadable(repository: Repository, path: string): boolean {
+  try {
+    fs.accessSync(fsPath(repository.top, path), fs.constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Files that are tracked in spite of an ignore rule (`git add -f`): git does not name them as new. Asked when the index changed. */
+async function newForcedFiles(repository: Repository, userIndex: UserIndex | null): Promise<string[]> {
+  const known = repository.cache.forced
+  if (userIndex === null || known?.hash === userIndex.hash) return []
+  const rules = ['--exclude-per-directory=.gitignore', '-X', excludeFile(repository)]
+  const listed = await git(realDir(repository), [
+    'ls-files',
+    '-z',
+    '-c',
+    '-i',
+    ...rules,
+    ...pathspec(repository),
+  ])
+  const paths = fields(listed.stdout).filter(path => !inScratch(repository, path))
+  repository.cache.forced = { hash: userIndex.hash, paths }
+  const before = new Set(known?.paths)
+  return paths.filter(path => {
+    if (before.has(path)) return false
+    const stat = fs.lstatSync(fsPath(repository.top, path), { throwIfNoEntry: false })
+    return stat?.isFile() || stat?.isSymbolicLink()
+  })
+}

@@ -1,0 +1,12 @@
+/** Ralph as a library, for those who embed it. */
+export type { TaskEvent } from './core/event.ts'
+export { foldRun, newRunState } from './core/run.ts'
+export type { TaskState } from './core/state.ts'
+export { type Rules, transition } from './core/transition.ts'
+export type { Workflow } from './core/workflow.ts'
+export { chooseTask, type Scope } from './engine/choose-task.ts'
+export { oneStep, type RunResult, runLoop } from './engine/engine.ts'
+export { openEngine, prepareBacklog } from './engine/open.ts'
+export { presets } from './presets/registry.ts'
+export { type Log, runStream } from './store/log.ts'
+export { openStore, type Store } from './store/sqlite.ts'

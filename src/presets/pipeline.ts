@@ -1,0 +1,67 @@
+import type { PromiseChecks } from '../core/workflow.ts'
+import { agent, commands, minutes, preset } from './vocabulary.ts'
+
+const time = { hard: minutes(30), idle: minutes(10) }
+const promise = (text: string, must?: PromiseChecks['must']) =>
+  ({ from: 'promise', text, verify: { contradictions: true, ...(must ? { must } : {}) } }) as const
+
+/** Seed 2: coder, reviewer, tester and qa, each a loop until its verified promise. */
+export const pipeline = preset({
+  name: 'pipeline',
+  layout: 'specflow',
+  select: 'order',
+  start: 'coder',
+  stages: {
+    coder: agent({
+      role: 'implementer',
+      may: 'write',
+      prompt: 'coder',
+      signal: promise('IMPLEMENTATION_COMPLETE', {
+        words: ['commit', 'committed'],
+        reason: 'No commit detected in coder output',
+      }),
+      limit: 15,
+      time,
+      on: { pass: 'reviewer', fail: 'coder' },
+    }),
+    reviewer: agent({
+      role: 'reviewer',
+      may: 'read',
+      prompt: 'reviewer',
+      signal: promise('REVIEW_COMPLETE', {
+        words: ['REVIEW PASSED', 'approved'],
+        reason: 'No review approval detected',
+      }),
+      review: true,
+      limit: 5,
+      time,
+      on: { pass: 'tester', fail: 'coder', unclear: 'reviewer' },
+    }),
+    tester: agent({
+      role: 'tester',
+      may: 'write',
+      prompt: 'tester',
+      signal: promise('TESTS_COMPLETE', {
+        words: ['passed', 'TESTS PASSED'],
+        reason: 'No passing tests detected',
+      }),
+      limit: 10,
+      time,
+      on: { pass: 'verify', fail: 'coder', unclear: 'tester' },
+    }),
+    verify: commands({ gate: 'hard', time: { hard: minutes(30) }, on: { pass: 'qa', fail: 'coder' } }),
+    qa: agent({
+      role: 'qa',
+      may: 'read',
+      prompt: 'qa',
+      signal: promise('QA_PASSED'),
+      limit: 5,
+      time,
+      on: { pass: 'done', fail: 'coder', unclear: 'qa' },
+    }),
+  },
+  limits: { attempts: 3, requeues: 2 },
+  onExhausted: 'requeue',
+  git: { commit: 'agent', onFail: 'branch' },
+  iteration: 'call',
+})

@@ -1,0 +1,91 @@
+import { endProcesses } from './end-processes.ts'
+import { kinIn, nameOf } from './kin.ts'
+import type { ProcessRecord } from './process-record.ts'
+import { readRecord } from './process-record.ts'
+import { livingProcesses, type ProcessEntry } from './process-table.ts'
+
+/** Everything a program ever started, as far as it was seen; who was seen once stays known wherever it goes. */
+export type Descendants = {
+  /** Looks now and gives all that are alive, the program itself with them, the leash left out. */
+  look(): Promise<ProcessEntry[]>
+  /** Something happened: the next look is soon. */
+  hurry(): void
+  stop(): void
+}
+
+/** Pauses between looks in milliseconds: children are born early. Then `usual`, or `soon` after some output. */
+const early = [10, 20, 40, 80, 150, 300]
+const usual = 800
+const soon = 200
+/** A look takes about 10 µs for each process of the machine; at most this part of the time is spent on it. */
+const share = 1 / 50
+/** A session number stays taken while somebody is in it; after a longer gap nobody may have been. */
+const longestGap = 10_000
+
+/** No system tells us of every birth without help from the kernel, so the table is looked at again and again. */
+export function watchDescendants(options: {
+  root: number
+  leash: number
+  record: ProcessRecord
+}): Descendants {
+  const { root, record } = options
+  const leashes = new Set([options.leash])
+  const known = new Set<string>()
+  let families = new Set([root])
+  let looked = performance.now()
+  let cost = 0
+  let looks = 0
+  let stopped = false
+  let timer: NodeJS.Timeout | undefined
+  let due = 0
+
+  const look = async (): Promise<ProcessEntry[]> => {
+    const from = performance.now()
+    const table = await livingProcesses()
+    const kin = kinIn(table, {
+      known,
+      families: from - looked < longestGap ? families : new Set([root]),
+      leashes,
+    })
+    const added = kin.map(nameOf).filter(name => !known.has(name))
+    for (const name of added) known.add(name)
+    record.add(added)
+    families = new Set([root, ...kin.map(entry => entry.family)])
+    looked = performance.now()
+    cost = looked - from
+    return kin
+  }
+  const schedule = (pause: number) => {
+    const wait = Math.max(pause, cost / share)
+    due = performance.now() + wait
+    clearTimeout(timer)
+    timer = setTimeout(() => void look().then(next, next), wait)
+  }
+  const next = () => {
+    if (!stopped) schedule(early[looks++] ?? usual)
+  }
+
+  next()
+  return {
+    look,
+    hurry: () => {
+      if (!stopped && due - performance.now() > soon) schedule(soon)
+    },
+    stop: () => {
+      stopped = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Ends what a dead engine left behind: those recorded, by pid and start time, and what lives below them. Nothing else. */
+export async function endRecorded(processFile: string, options: { grace: number }): Promise<number> {
+  const { known, leashes } = readRecord(processFile)
+  if (known.size === 0) return 0
+  const look = async () => {
+    const kin = kinIn(await livingProcesses(), { known, families: new Set(), leashes })
+    for (const entry of kin) known.add(nameOf(entry))
+    return kin
+  }
+  return (await endProcesses({ look, settle: 0, grace: options.grace })).size
+}

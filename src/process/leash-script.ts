@@ -1,0 +1,149 @@
+/**
+ * The leash: a POSIX shell script that starts a watcher and then becomes the program (`exec`), so that the program is
+ * the engine's own child and its exit code or signal comes through unchanged. The watcher stays behind in the
+ * program's session, as a child of nobody, and reads what the engine writes to fd 3. An end of file (the engine is
+ * dead) or a silence (it is frozen) and it ends the program with everything below it. It runs under dash, bash,
+ * busybox, mksh, ksh, zsh and yash alike.
+ *
+ * Arguments: seconds of silence (0 = any) · the process record · a path for two pipes, or nothing · the program.
+ * To fd 3 it writes one line: the watcher's pid, and `pipes` when the program prints to the pipes.
+ */
+export const leashScript = shellText(`
+silence=$1 record=$2 pipes=$3
+shift 3
+
+# table: words "pid,ppid,session,start" of all living processes. Like process-table.ts, by the same rules.
+list() {
+  table=
+  if [ -e /proc/self/stat ]; then
+    for file in /proc/[0-9]*/stat; do
+      read -r line <"$file" || continue
+      pid=@{line%% *}
+      set -- @{line##*) }
+      case $1 in Z | X) continue ;; esac
+      table="$table $pid,$2,$4,@{20}"
+    done
+  else
+    table=$(LC_ALL=C TZ=UTC ps -A -o pid=,ppid=,pgid=,stat=,lstart= | while read -r pid ppid family state start; do
+      case $state in Z*) continue ;; esac
+      set -- $start
+      echo "$pid,$ppid,$family,$1_$2_$3_$4_$5"
+    done)
+  fi
+}
+
+split() {
+  pid=@{1%%,*} rest=@{1#*,}
+  ppid=@{rest%%,*} rest=@{rest#*,}
+  family=@{rest%%,*} start=@{rest#*,}
+}
+
+# alive: pids of the program and all its kin, the leash left out. Like kin.ts, by the same rules.
+look() {
+  list
+  boss= helpers=" $me "
+  for word in $table $table; do
+    split "$word"
+    [ "$pid" != "$me" ] || boss=$ppid
+    case $helpers in *" $ppid "*) helpers="$helpers$pid " ;; esac
+  done
+  alive= kin=" $$ " grown=1
+  while [ -n "$grown" ]; do
+    grown=
+    for word in $table; do
+      split "$word"
+      case "$helpers$boss $alive " in *" $pid "*) continue ;; esac
+      case $kin in
+        *" $ppid "* | *" $family "*) ;;
+        *) case $known in *" $pid,$start "*) ;; *) continue ;; esac ;;
+      esac
+      alive="$alive $pid" kin="$kin$pid $family " known="$known$pid,$start " grown=1
+    done
+  done
+  [ -n "$alive" ]
+}
+
+nap() { sleep 0.1 || sleep 1; }
+
+# TERM, a short grace, KILL; last the own group, and the leash with it.
+finish() {
+  me=$(exec sh -c 'echo "$PPID"')
+  known=" "
+  while read -r pid start; do known="$known$pid,$start "; done <"$record"
+  rounds=0
+  while look && [ "$rounds" -lt 12 ]; do
+    [ "$rounds" -gt 0 ] || kill -s TERM -- $alive
+    nap
+    rounds=$((rounds + 1))
+  done
+  while look && [ "$rounds" -lt 40 ]; do
+    kill -s KILL -- $alive
+    nap
+    rounds=$((rounds + 1))
+  done
+  kill -s KILL -- "-$$"
+}
+
+# A sleep that is begun anew at each beat: if it ever ends by itself, the engine is frozen. USR2 ends the clock.
+clock() {
+  exec 4<&- 5<&-
+  trap : USR1
+  trap 'kill -s KILL "$!"; wait; exit' USR2
+  while :; do
+    sleep "$silence" &
+    wait "$!"
+    case $? in
+      0) finish ;;
+      126 | 127) exit ;;
+    esac
+    kill -s KILL "$!"
+  done
+}
+
+watch() {
+  trap '' HUP INT QUIT TERM PIPE ALRM USR1
+  PATH=/usr/bin:/bin:$PATH
+  clock=
+  if [ "$silence" != 0 ]; then
+    clock &
+    clock=$!
+  fi
+  while read -r word <&3; do
+    if [ "$word" = done ]; then
+      [ -z "$clock" ] || { kill -s USR2 "$clock"; wait "$clock"; }
+      exit 0
+    fi
+    [ -z "$clock" ] || kill -s USR1 "$clock"
+    # The engine reads the pipes now, so nobody else needs to keep them open.
+    exec 4<&- 5<&-
+  done
+  [ -z "$clock" ] || kill -s USR2 "$clock"
+  [ -z "$pipes" ] || rm -f "$pipes.out" "$pipes.err"
+  finish
+}
+
+how=
+if [ -n "$pipes" ] && PATH=/usr/bin:/bin:$PATH mkfifo -m 600 "$pipes.out" "$pipes.err" 2>/dev/null; then
+  # Opened for reading too, so that neither opening waits and nothing is lost before the engine reads.
+  exec 4<>"$pipes.out" 5<>"$pipes.err" >"$pipes.out" 2>"$pipes.err"
+  how=pipes
+else
+  pipes=
+fi
+(
+  watch </dev/null >/dev/null 2>&1 &
+  echo "$! $how" >&3
+)
+exec "$@" 3>&- 4>&- 5>&-
+`)
+
+/**
+ * `@{` stands for the shell's `${`, which TypeScript would take for its own. Comments are for readers: the shell starts
+ * quicker without them, and lists of processes stay shorter.
+ */
+function shellText(script: string): string {
+  return script
+    .replace(/^\s*#.*\n/gm, '')
+    .replace(/^\s+/gm, '')
+    .replaceAll('@{', '${')
+}

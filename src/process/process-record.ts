@@ -1,0 +1,52 @@
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { pidSpace } from './process-table.ts'
+
+/**
+ * The processes of a step, one `pid start` per line, for the leash and for a later engine. Lines are only added: one
+ * short write each, so a reader never sees half a file. Lines count for the pid space named above them.
+ */
+export type ProcessRecord = { add(names: readonly string[]): void; leash(pid: number): void; close(): void }
+
+export function openRecord(path: string): ProcessRecord {
+  const fd = openSync(path, 'a')
+  writeSync(fd, `space ${pidSpace()}\n`)
+  return {
+    add: names => write(fd, names),
+    leash: pid => write(fd, [`leash ${pid}`]),
+    close: () => closeSync(fd),
+  }
+}
+
+/** The record is a help for bad days; a full disk ends the step through its output, with a clear word. */
+function write(fd: number, lines: readonly string[]): void {
+  if (lines.length === 0) return
+  try {
+    writeSync(fd, lines.map(line => `${line}\n`).join(''))
+  } catch {
+    // See above.
+  }
+}
+
+/** What was recorded on this machine since it was started; nothing when there is no record. */
+export function readRecord(path: string): { known: Set<string>; leashes: Set<number> } {
+  const known = new Set<string>()
+  const leashes = new Set<number>()
+  const here = pidSpace()
+  let space = ''
+  for (const line of textOf(path).split('\n').slice(0, -1)) {
+    const [first, second] = line.split(' ')
+    if (first === 'space') space = second ?? ''
+    else if (space !== here) continue
+    else if (first === 'leash') leashes.add(Number(second))
+    else if (/^\d+ \S+$/.test(line)) known.add(line)
+  }
+  return { known, leashes }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,216 @@
+import type { ChildProcess } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { errorText } from '../core/errors.ts'
+import { startClocks } from './clocks.ts'
+import { type Descendants, watchDescendants } from './descendants.ts'
+import { endProcesses, send } from './end-processes.ts'
+import { secretValues } from './environment.ts'
+import { type Leashed, startLeashed } from './leash.ts'
+import { openOutput } from './output.ts'
+import { openRecord } from './process-record.ts'
+import type { ProcessEntry } from './process-table.ts'
+import { startProblem } from './start-problem.ts'
+
+/** How a program is run: its own process group, a leash, two clocks, output to a file as it comes. */
+export type ProcessOptions = {
+  argv: [string, ...string[]]
+  cwd: string
+  /** The whole environment; nothing is inherited. */
+  env: Record<string, string>
+  /** What the program reads on stdin; it is always closed afterwards. */
+  stdin: { type: 'none' } | { type: 'file'; path: string }
+  /** Everything the program prints goes here, redacted, as it comes. */
+  outputFile: string
+  /** Written while it runs: pid and start time of the program and of every descendant seen, so that a later engine can end them. */
+  processFile: string
+  /** Milliseconds; 0 = no limit. */
+  timeout: number
+  idle: number
+  /** From TERM to KILL. */
+  grace: number
+  /** The program's whole tree is ended when the engine has been dead or frozen for this long. */
+  leash: number
+  /** While this says no, the engine counts as frozen: no sign of life is sent to the leash. */
+  mayBeat?: () => boolean
+  signal: AbortSignal
+  /** Called with decoded, redacted lines (without the newline, at most `maxLine` characters each) as they come. */
+  onLine?: (line: string, stream: 'stdout' | 'stderr') => void
+  /** Called about every second while it runs. */
+  onTick?: (now: { elapsed: number; quiet: number }) => void
+  /** Values to redact, besides those of variables in `env` whose names say that they are secret. */
+  secrets?: readonly string[]
+  maxLine?: number
+  /** Bytes after which output is counted but no longer written. */
+  maxOutput?: number
+}
+
+export type ProcessResult = {
+  exit: number | null
+  killed: string | null
+  ended: 'exit' | 'timeout' | 'idle' | 'stopped'
+  /** The program could not be started at all. */
+  spawnError: string | null
+  ms: number
+  bytes: number
+  /** Descendants that were still alive after the end and had to be killed. */
+  leftovers: number
+}
+
+/** What outlives the program may go by itself for a moment, then gets a TERM, and a little later a KILL. */
+const settleTime = 100
+const leftoverGrace = 1_000
+
+/**
+ * Runs a program to its end and leaves nothing of it behind. What the program does is a result, never an exception;
+ * what hinders the engine itself (a full disk, a fault in `onLine`) ends the program and is thrown.
+ */
+export async function runProcess(options: ProcessOptions): Promise<ProcessResult> {
+  const problem = startProblem(options)
+  if (problem !== null) return notStarted(problem)
+  if (options.signal.aborted) return { ...notStarted(null), ended: 'stopped' }
+
+  const from = performance.now()
+  const run: Run = {
+    ended: 'exit',
+    over: false,
+    stopping: Promise.resolve(),
+    descendants: null,
+    failure: null,
+  }
+  const stop = (why: ProcessResult['ended']) => {
+    if (run.over || run.ended !== 'exit') return
+    run.ended = why
+    run.stopping = endTree({ pid: child.pid, exit, look, grace: options.grace })
+  }
+  const fail = (error: unknown) => {
+    run.failure ??= { error }
+    stop('stopped')
+  }
+
+  const output = openOutput({
+    file: options.outputFile,
+    secrets: [...secretValues(options.env), ...(options.secrets ?? [])],
+    maxLine: options.maxLine ?? 1024 * 1024,
+    maxOutput: options.maxOutput ?? 256 * 1024 * 1024,
+    onLine: options.onLine ?? (() => undefined),
+    onData: () => {
+      clocks.sawOutput()
+      run.descendants?.hurry()
+    },
+    onError: fail,
+  })
+  const record = openRecord(options.processFile)
+  const leashed = start(options)
+  if (typeof leashed === 'string') {
+    record.close()
+    await output.close()
+    return notStarted(leashed)
+  }
+  const { child } = leashed
+  const exit = exitOf(child)
+  if (child.stdout) output.read(child.stdout, 'stdout')
+  if (child.stderr) output.read(child.stderr, 'stderr')
+  const leashOn = leashed.on.then(on => {
+    if (!on || child.pid === undefined) return
+    if (on.pipes) {
+      output.read(on.pipes.stdout, 'stdout')
+      output.read(on.pipes.stderr, 'stderr')
+    }
+    record.leash(on.watcher)
+    run.descendants = watchDescendants({ root: child.pid, leash: on.watcher, record })
+  }, fail)
+  const look = async () => {
+    await leashOn
+    return run.descendants?.look() ?? []
+  }
+  const clocks = startClocks({
+    timeout: options.timeout,
+    idle: options.idle,
+    excused: output.stalled,
+    onTick: now => options.onTick?.(now),
+    onUp: stop,
+  })
+  const stopped = () => stop('stopped')
+  options.signal.addEventListener('abort', stopped)
+
+  const { exit: code, killed, spawnError } = await exit
+  run.over = true
+  clocks.stop()
+  options.signal.removeEventListener('abort', stopped)
+  // A silent engine's programs are ended by the leash: nobody's fault but ours.
+  if (run.ended === 'exit' && killed !== null && leashed.lapsed()) run.ended = 'stopped'
+  const ms = performance.now() - from
+  await run.stopping
+  const left = await endProcesses({ look, settle: settleTime, grace: Math.min(options.grace, leftoverGrace) })
+  await output.drain()
+  run.descendants?.stop()
+  await leashed.release()
+  await output.close()
+  record.close()
+  if (run.failure) throw run.failure.error
+  return { exit: code, killed, ended: run.ended, spawnError, ms, bytes: output.bytes(), leftovers: left.size }
+}
+
+type Run = {
+  ended: ProcessResult['ended']
+  over: boolean
+  stopping: Promise<void>
+  descendants: Descendants | null
+  failure: { error: unknown } | null
+}
+
+/** TERM for the group, so that the program may tidy up its own children; after the grace a KILL for all ever seen. */
+async function endTree(options: {
+  pid: number | undefined
+  exit: Promise<unknown>
+  look: () => Promise<ProcessEntry[]>
+  grace: number
+}): Promise<void> {
+  const { pid, exit, look, grace } = options
+  if (pid === undefined) return
+  // A last look while all are still in their places.
+  await look()
+  send(-pid, 'SIGTERM')
+  const gone = await Promise.race([exit.then(() => true), delay(grace, false, { ref: false })])
+  if (gone) return
+  await endProcesses({ look, settle: 0, grace: 0 })
+  // What multiplies faster than it is ended one by one is ended as a group, the leash with it.
+  if ((await look()).length > 0) send(-pid, 'SIGKILL')
+}
+
+function start(options: ProcessOptions): Leashed | string {
+  let stdin: number | 'ignore' = 'ignore'
+  try {
+    if (options.stdin.type === 'file') stdin = openSync(options.stdin.path, 'r')
+    const { argv, cwd, env, processFile, leash } = options
+    return startLeashed({
+      argv,
+      cwd,
+      env,
+      stdin,
+      processFile,
+      leash,
+      mayBeat: options.mayBeat ?? (() => true),
+    })
+  } catch (error) {
+    return errorText(error)
+  } finally {
+    if (typeof stdin === 'number') closeSync(stdin)
+  }
+}
+
+type Exit = Pick<ProcessResult, 'exit' | 'killed' | 'spawnError'>
+
+function exitOf(child: ChildProcess): Promise<Exit> {
+  return new Promise(resolve => {
+    child.once('exit', (exit, killed) => resolve({ exit, killed, spawnError: null }))
+    child.once('error', error => {
+      if (child.pid === undefined) resolve({ exit: null, killed: null, spawnError: errorText(error) })
+    })
+  })
+}
+
+function notStarted(spawnError: string | null): ProcessResult {
+  return { exit: null, killed: null, ended: 'exit', spawnError, ms: 0, bytes: 0, leftovers: 0 }
+}

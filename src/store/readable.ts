@@ -1,0 +1,107 @@
+import { statSync } from 'node:fs'
+import type { Database } from './database.ts'
+import type { Value } from './driver.ts'
+
+export type EventRow = { stream: string; seq: number; run: string; fold: string; chain: string; body: string }
+
+/** Rows in a row that are not there, or cannot be read. */
+export type LostRows = { lost: number }
+
+/**
+ * Every event that a damaged file still gives out, in order. Where a page of the file is broken, its neighbours are
+ * asked for one by one.
+ */
+export function* readableEvents(db: Database): Generator<EventRow | LostRows> {
+  const known = highestId(db)
+  const end = Math.min(known ?? Number.POSITIVE_INFINITY, mostEvents(db.path))
+  let after = 0
+  let lost = 0
+  for (const { id, row } of rowsUpTo(db, end)) {
+    lost += id - after - (row ? 1 : 0)
+    after = id
+    if (!row) continue
+    if (lost > 0) yield { lost }
+    lost = 0
+    yield row
+  }
+  // Without the file's own count nobody knows how many came behind the last one.
+  if (known !== null) lost += end - after
+  if (known !== null && lost > 0) yield { lost }
+}
+
+const size = 200
+
+/**
+ * Text is asked for as bytes: libsql ends the whole process when a text is not valid UTF-8, and a damaged number may be
+ * anything.
+ */
+const columns = `select id, cast(stream as blob) as stream, cast(seq as integer) as seq, cast(run as blob) as run,
+  cast(fold as blob) as fold, cast(chain as blob) as chain, cast(body as blob) as body from event`
+
+type RawRow = { id: number; seq: number } & Record<
+  'stream' | 'run' | 'fold' | 'chain' | 'body',
+  ArrayBuffer | Uint8Array
+>
+
+function* rowsUpTo(db: Database, end: number): Generator<{ id: number; row: EventRow | null }> {
+  for (let after = 0; after < end; ) {
+    const page = attempt(() => db.all<RawRow>(`${columns} where id > ? order by id limit ?`, after, size))
+    if (page?.length === 0) return
+    if (page && grows(page, after, end)) {
+      for (const raw of page) yield { id: raw.id, row: decode(raw) }
+      after = page.at(-1)?.id ?? end
+      continue
+    }
+    const stop = Math.min(after + size, end)
+    while (after < stop) {
+      after += 1
+      const raw = attempt(() => db.get<RawRow>(`${columns} where id = ?`, after))
+      yield { id: after, row: raw ? decode(raw) : null }
+    }
+  }
+}
+
+/** A damaged page may give out rows in any order. */
+function grows(page: RawRow[], after: number, end: number): boolean {
+  return page.every(({ id }, index) => id > (page[index - 1]?.id ?? after) && id <= end)
+}
+
+function decode(raw: RawRow): EventRow | null {
+  return attempt(() => ({
+    stream: bytesToText(raw.stream),
+    seq: raw.seq,
+    run: bytesToText(raw.run),
+    fold: bytesToText(raw.fold),
+    chain: bytesToText(raw.chain),
+    body: bytesToText(raw.body),
+  }))
+}
+
+export function bytesToText(bytes: ArrayBuffer | Uint8Array): string {
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+}
+
+/** Null when the file does not say, or says nonsense. */
+function highestId(db: Database): number | null {
+  const ask = (sql: string, ...values: Value[]) =>
+    attempt(() => db.get<{ id: number | null }>(sql, ...values)?.id ?? null)
+  const id =
+    ask("select cast(seq as integer) as id from sqlite_sequence where name = 'event'") ??
+    ask('select max(id) as id from event')
+  return id !== null && Number.isSafeInteger(id) && id >= 0 && id <= mostEvents(db.path) ? id : null
+}
+
+/** No event takes less room than its two hashes. */
+function mostEvents(path: string): number {
+  const bytes = [path, `${path}-wal`].map(file => statSync(file, { throwIfNoEntry: false })?.size ?? 0)
+  return Math.ceil(bytes.reduce((sum, one) => sum + one, 0) / 128)
+}
+
+/** The drivers fail on damaged data in ways of their own, not only with a `StoreError`. */
+export function attempt<T>(work: () => T): T | null {
+  try {
+    return work()
+  } catch {
+    return null
+  }
+}

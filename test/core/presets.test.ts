@@ -1,0 +1,468 @@
+import { describe, expect, it } from 'vitest'
+import type { Outcome } from '../../src/core/outcome.ts'
+import { foldRun, newRunState, type RunState } from '../../src/core/run.ts'
+import type { TaskState } from '../../src/core/state.ts'
+import { isStuck } from '../../src/core/transition.ts'
+import { isEnd, type Workflow, workflowProblems } from '../../src/core/workflow.ts'
+import { gated } from '../../src/presets/gated.ts'
+import { pipeline } from '../../src/presets/pipeline.ts'
+import { presets } from '../../src/presets/registry.ts'
+import { reviewed } from '../../src/presets/reviewed.ts'
+import { stepwise } from '../../src/presets/stepwise.ts'
+import { stories } from '../../src/presets/stories.ts'
+import { bounded } from '../../src/presets/vocabulary.ts'
+import {
+  aChange,
+  anAgent,
+  approves,
+  aResult,
+  aReviewer,
+  aTask,
+  done,
+  event,
+  failed,
+  gates,
+  green,
+  promised,
+  red,
+  rejects,
+  someRules,
+  type Walk,
+  walk,
+} from './build.ts'
+
+const works = anAgent({ signals: [done()] })
+const givesUp = anAgent({ signals: [failed('no such table')] })
+
+describe('every preset', () => {
+  it.each(Object.entries(presets))('%s is sound data under its own name', (name, preset) => {
+    expect(preset.name).toBe(name)
+    expect(workflowProblems(preset)).toEqual([])
+    expect(JSON.parse(JSON.stringify(preset))).toEqual(preset)
+  })
+})
+
+describe('stories', () => {
+  /** `state.json` of the seed, as the states of the tasks tell it. */
+  function stateJson(states: TaskState[]) {
+    const current = states.find(
+      state => state.status === 'halted' || (state.status === 'open' && isUnderWay(state)),
+    )
+    return {
+      completed_stories: states.filter(state => state.status === 'done').map(state => state.task.id),
+      current_story: current?.task.id ?? null,
+      retry_count: current?.failures ?? 0,
+    }
+  }
+  const isUnderWay = (state: TaskState) => state.step !== null || state.base !== null || state.failures > 0
+  const json = (one: Walk) => stateJson([walk(someRules(stories), aTask({ id: '0.9' })).state(), one.state()])
+
+  it('S4-46 a story is pending, then running, tried again, and done; or halted', () => {
+    const seen: unknown[] = []
+    const one = walk(someRules(stories))
+    const look = () => seen.push([one.state().status, json(one).current_story, one.state().failures])
+    look()
+    one.tell({ type: 'step.started', step: 's', stage: '@baseline', base: aBaseOf(one) })
+    look()
+    one.tell({ type: 'step.interrupted', step: 's', why: 'x', kept: null })
+    one.step(givesUp)
+    look()
+    one.step(works)
+    one.step(green)
+    look()
+    expect(seen).toEqual([
+      ['open', null, 0],
+      ['open', '1.1', 0],
+      ['open', '1.1', 1],
+      ['done', null, 1],
+    ])
+    const other = walk(someRules(stories))
+    for (const _ of [1, 2, 3]) other.step(givesUp)
+    expect(other.state().status).toBe('halted')
+  })
+
+  const aBaseOf = (one: Walk) => one.state().base ?? { head: 'h0', branch: 'main', tree: 't0', snapshot: '' }
+
+  it('S4-47 when a story starts nothing but the current story changes', () => {
+    const one = walk(someRules(stories, 'none'))
+    const before = json(one)
+    one.tell({ type: 'step.started', step: 's', stage: 'implement', base: aBaseOf(one) })
+    expect(json(one)).toEqual({ ...before, current_story: '1.1' })
+  })
+
+  it('S4-48 when it is done it is completed, nothing is current and the count is 0', () => {
+    const one = walk(someRules(stories))
+    one.step(givesUp)
+    one.step(works)
+    one.step(green)
+    expect(json(one)).toEqual({ completed_stories: ['1.1'], current_story: null, retry_count: 0 })
+  })
+
+  it('S4-49 when it fails it stays current and the count grows by one', () => {
+    const one = walk(someRules(stories))
+    one.step(givesUp)
+    expect(json(one)).toEqual({ completed_stories: [], current_story: '1.1', retry_count: 1 })
+    one.step(givesUp)
+    expect(json(one)).toEqual({ completed_stories: [], current_story: '1.1', retry_count: 2 })
+  })
+
+  it('S4-50 when it is halted it stays current and the count is the limit', () => {
+    const one = walk(someRules(stories))
+    for (const _ of [1, 2, 3]) one.step(givesUp)
+    expect(one.state()).toMatchObject({ status: 'halted', note: 'no such table' })
+    expect(json(one)).toEqual({ completed_stories: [], current_story: '1.1', retry_count: 3 })
+  })
+
+  it('S4-51 a retry is the same story again and uses one iteration of the run', () => {
+    const one = walk(someRules(stories))
+    const iterations = () => runOf(stories, one).iterations
+    one.step(givesUp)
+    expect(one.state().next).toEqual({ type: 'agent', stage: 'implement' })
+    expect(iterations()).toBe(1)
+    one.step(works)
+    one.step(red)
+    expect(iterations()).toBe(2)
+    one.step(works)
+    one.step(green)
+    expect(iterations()).toBe(3)
+  })
+
+  it('S4-06 three tries and a signal that lies: red gates halt a story that always says DONE', () => {
+    const one = walk(someRules(stories))
+    for (const _ of [1, 2, 3]) {
+      expect(one.state().status).toBe('open')
+      one.step(works)
+      one.step(red)
+    }
+    expect(one.state().status).toBe('halted')
+    expect(one.state().history.map(row => row.reason)).toEqual(
+      Array(3).fill('`npm test` fails with exit code 1'),
+    )
+  })
+})
+
+function runOf(workflow: Workflow, one: Walk): RunState {
+  const started = event({ type: 'task.removed' })
+  const begun = foldRun(newRunState('r1'), {
+    ...started,
+    type: 'run.started',
+    workflow,
+    verify: ['npm test'],
+    host: 'here',
+    pid: 1,
+    options: {},
+  })
+  return one.events.reduce<RunState>(foldRun, begun)
+}
+
+describe('C-03 a limit of N is N tries in total', () => {
+  it.each([1, 2, 3, 5])('attempts: %i', limit => {
+    const one = walk(someRules({ ...stories, limits: { attempts: limit } }))
+    let tries = 0
+    for (; one.state().status === 'open'; tries++) one.step(givesUp)
+    expect(tries).toBe(limit)
+  })
+
+  it.each([1, 2, 3, 5])('stage limit: %i', limit => {
+    const one = walk(someRules(withCoderLimit(limit), 'none'))
+    let tries = 0
+    for (; one.state().pass === 1 && one.state().status === 'open'; tries++) one.step(anAgent())
+    expect(tries).toBe(limit)
+  })
+
+  const withCoderLimit = (limit: number): Workflow => {
+    const { coder } = pipeline.stages
+    if (!coder) throw new Error('no coder')
+    return { ...pipeline, stages: { ...pipeline.stages, coder: { ...coder, limit } } }
+  }
+
+  it.each([0, 1, 2])('bounded edge: %i, an unclear answer included', max => {
+    const { implement, verify } = stories.stages
+    if (!implement || !verify) throw new Error('no stages')
+    const fail = bounded('implement', max, 'exhausted')
+    const workflow = {
+      ...stories,
+      stages: { verify, implement: { ...implement, on: { pass: 'verify', fail } } },
+    }
+    const one = walk(someRules(workflow, 'none'))
+    let tries = 0
+    for (; one.state().status === 'open'; tries++) one.step(tries % 2 ? givesUp : anAgent())
+    expect(tries).toBe(max + 1)
+  })
+})
+
+describe('C-02 what happens when the tries are used up is the preset’s choice', () => {
+  const spent = (over: Partial<Workflow>): TaskState => {
+    const one = walk(someRules({ ...stories, ...over }))
+    for (const _ of [1, 2, 3]) one.step(givesUp)
+    return one.state()
+  }
+
+  it('halt: a person must look', () => {
+    expect(spent({ onExhausted: 'halt' })).toMatchObject({ status: 'halted', next: null })
+  })
+
+  it('branch-and-skip: given up, the run goes on', () => {
+    expect(spent({ onExhausted: 'branch-and-skip' })).toMatchObject({ status: 'failed', next: null })
+  })
+
+  it('requeue: from the beginning, as often as the limit says', () => {
+    const state = spent({ onExhausted: 'requeue', limits: { attempts: 3, requeues: 1 } })
+    expect(state).toMatchObject({
+      status: 'open',
+      pass: 2,
+      failures: 0,
+      next: { type: 'agent', stage: 'implement' },
+    })
+  })
+
+  it('approve-with-note: only what is proven; here nothing is', () => {
+    expect(spent({ onExhausted: 'approve-with-note' })).toMatchObject({ status: 'halted' })
+  })
+
+  it('approve-with-note: proven work with an open finding is done, and says so', () => {
+    const { spec, tests, implement } = gated.stages
+    if (!spec || !tests || !implement) throw new Error('no stages')
+    const stages = { implement, tests, spec: { ...spec, on: { pass: 'done', fail: 'exhausted' } } }
+    const one = walk(someRules({ ...gated, stages, onExhausted: 'approve-with-note' }))
+    one.step(anAgent())
+    one.step(green)
+    one.step(aReviewer(rejects('the name is unclear')))
+    expect(one.state().status).toBe('done')
+    expect(one.state().evidence.review).toMatchObject({ verdict: 'auto-pass', note: 'the name is unclear' })
+  })
+})
+
+describe('stepwise', () => {
+  const cleanReview = aReviewer(approves)
+  const issues = aReviewer(rejects('criterion 2 is not met'))
+
+  it('walks the steps of one task in order', () => {
+    const one = walk(someRules(stepwise))
+    for (const outcome of [engineStep, anAgent(), cleanReview, anAgent(), anAgent(), green, engineStep]) {
+      one.step(outcome)
+    }
+    expect(one.path).toEqual([
+      'choose_task',
+      'implementation',
+      'review',
+      'cleanup',
+      'sync',
+      'verify',
+      'update_done',
+    ])
+    expect(one.state().status).toBe('done')
+  })
+
+  const engineStep: Outcome = { kind: 'engine' }
+
+  it('C-20 the third failed review is the last, after two fixes', () => {
+    const one = walk(someRules(stepwise))
+    for (const outcome of [engineStep, anAgent(), issues, anAgent(), issues, anAgent(), issues])
+      one.step(outcome)
+    expect(one.path).toEqual(['choose_task', 'implementation', 'review', 'fix', 'review', 'fix', 'review'])
+    expect(one.state()).toMatchObject({ status: 'halted', note: 'criterion 2 is not met', next: null })
+  })
+
+  it('only the record of a task leads to its end', () => {
+    const toDone = Object.entries(stepwise.stages).filter(([, stage]) =>
+      Object.values(stage.on).includes('done'),
+    )
+    expect(toDone.map(([name]) => name)).toEqual(['update_done'])
+  })
+
+  it('a failed implementation or fix ends the task at once; a failed clean-up or sync does not', () => {
+    const broken = anAgent({ exit: 1 })
+    const implementation = walk(someRules(stepwise))
+    for (const outcome of [engineStep, broken]) implementation.step(outcome)
+    expect(implementation.state().status).toBe('halted')
+    const fix = walk(someRules(stepwise))
+    for (const outcome of [engineStep, anAgent(), issues, broken]) fix.step(outcome)
+    expect(fix.state().status).toBe('halted')
+    const cleanup = walk(someRules(stepwise))
+    for (const outcome of [engineStep, anAgent(), cleanReview, broken, broken]) cleanup.step(outcome)
+    expect(cleanup.state().next).toEqual({ type: 'commands', stage: 'verify' })
+  })
+})
+
+describe('reviewed', () => {
+  // A backlog's own verdicts come with its layout; until then a reviewer that ends badly is a review that failed.
+  const noApproval = aReviewer()
+  const badReview = { ...noApproval, exit: 1 }
+
+  it('C-32 the worst case of a story is ten calls: it is approved with a note at the fifth review', () => {
+    const one = walk(someRules(reviewed))
+    let calls = 0
+    while (one.state().status === 'open') {
+      const { next } = one.state()
+      const stage = next && 'stage' in next ? next.stage : 'implement'
+      if (stage !== 'verify') calls++
+      one.step(stage === 'verify' ? green : stage === 'review' ? badReview : anAgent())
+    }
+    expect(calls).toBe(10)
+    expect(one.path.filter(stage => stage === 'review')).toHaveLength(5)
+    expect(one.path.filter(stage => stage === 'review-fix')).toHaveLength(4)
+    expect(one.state().status).toBe('done')
+    expect(one.state().evidence.review).toMatchObject({
+      verdict: 'auto-pass',
+      note: 'Agent exited with code 1',
+    })
+  })
+
+  it('is not approved at the cap when the reviewer broke a rule: its gates no longer hold', () => {
+    const one = walk(someRules({ ...reviewed, limits: { attempts: 1 } }))
+    const detail = 'Changed src/a.ts, but a reviewer may not edit'
+    const edits = anAgent({
+      change: aChange([]),
+      violations: [{ rule: 'read-only', path: 'src/a.ts', detail }],
+    })
+    while (one.state().status === 'open') {
+      const { next } = one.state()
+      const stage = next && 'stage' in next ? next.stage : 'implement'
+      one.step(stage === 'verify' ? green : stage === 'review' ? edits : anAgent())
+    }
+    expect(one.state()).toMatchObject({
+      status: 'halted',
+      note: 'Not proven: the gates did not run on the final state',
+    })
+  })
+
+  it('counts each call as an iteration', () => {
+    const one = walk(someRules(reviewed))
+    for (const outcome of [anAgent(), green, aReviewer()]) one.step(outcome)
+    expect(one.state().status).toBe('done')
+    expect(runOf(reviewed, one).iterations).toBe(2)
+  })
+})
+
+describe('pipeline', () => {
+  const coder = anAgent({ signals: [promised('IMPLEMENTATION_COMPLETE')] })
+  const reviewer = aReviewer(promised('REVIEW_COMPLETE'))
+  const tester = anAgent({ signals: [promised('TESTS_COMPLETE')] })
+  const qa = aReviewer(promised('QA_PASSED'))
+
+  it('goes from role to role by promises, each verified by the engine’s own gates', () => {
+    const one = walk(someRules(pipeline))
+    for (const outcome of [coder, reviewer, tester, green, qa]) one.step(outcome)
+    expect(one.path).toEqual(['coder', 'reviewer', 'tester', 'verify', 'qa'])
+    expect(one.state().status).toBe('done')
+  })
+
+  it('a missing promise is the same stage again, a red gate goes back to the coder', () => {
+    const one = walk(someRules(pipeline))
+    for (const outcome of [anAgent(), coder, aReviewer(), reviewer, anAgent(), tester, red]) one.step(outcome)
+    expect(one.path).toEqual(['coder', 'coder', 'reviewer', 'reviewer', 'tester', 'tester', 'verify'])
+    expect(one.state().next).toEqual({ type: 'agent', stage: 'coder' })
+  })
+
+  it('H-21 an exhausted stage puts the task back to the queue a bounded number of times, then it failed', () => {
+    const one = walk(someRules(pipeline, 'none'))
+    const passes: number[] = []
+    for (let calls = 1; one.state().status === 'open'; calls++) {
+      one.step(anAgent())
+      if (passes.length + 1 < one.state().pass || one.state().status !== 'open') passes.push(calls)
+    }
+    expect(passes).toEqual([15, 30, 45])
+    expect(one.state()).toMatchObject({ status: 'failed', pass: 3, note: 'Promise not found or malformed' })
+  })
+})
+
+describe('gated', () => {
+  const gate = (fingerprint: string) => gates([aResult({ exit: 1, fingerprint })])
+  const attempt = (one: Walk, fingerprint: string) => {
+    one.step(anAgent())
+    one.step(gate(fingerprint))
+  }
+  const rules = someRules(gated)
+
+  it('S3-28 the same error three times in a row means stuck; another error begins the count anew', () => {
+    const one = walk(rules)
+    for (const fingerprint of ['a', 'a', 'b', 'b']) attempt(one, fingerprint)
+    expect(isStuck(rules, one.state())).toBe(false)
+    const other = walk(rules)
+    for (const fingerprint of ['a', 'a', 'a']) attempt(other, fingerprint)
+    expect(isStuck(rules, other.state())).toBe(true)
+    attempt(other, 'b')
+    expect(isStuck(rules, other.state())).toBe(false)
+    expect(other.state().stuck).toMatchObject({ same: 1, shifts: 0 })
+  })
+
+  it('two strategy shifts that end in the same error are the last', () => {
+    const one = walk(rules)
+    for (let count = 1; one.state().status === 'open'; count++) {
+      attempt(one, 'a')
+      expect(count).toBeLessThanOrEqual(5)
+    }
+    expect(one.state().history.map(row => [row.attempt, row.shift])).toEqual([
+      [1, false],
+      [2, false],
+      [3, false],
+      [4, true],
+      [5, true],
+    ])
+    expect(one.state()).toMatchObject({ status: 'failed', note: 'Stuck: `npm test` fails with exit code 1' })
+  })
+
+  it('stops for being stuck even when tries are left, and for tries when the errors differ', () => {
+    const many = walk(someRules({ ...gated, limits: { attempts: 20 } }))
+    for (let count = 0; many.state().status === 'open' && count < 30; count++) attempt(many, 'a')
+    expect(many.state()).toMatchObject({ status: 'failed', failures: 5 })
+    const other = walk(rules)
+    for (const fingerprint of ['a', 'b', 'c', 'd', 'e']) attempt(other, fingerprint)
+    expect(other.state()).toMatchObject({
+      status: 'failed',
+      failures: 5,
+      note: '`npm test` fails with exit code 1',
+    })
+  })
+
+  it('the quality check warns and never blocks, the spec check blocks', () => {
+    const one = walk(rules)
+    for (const outcome of [anAgent(), green, aReviewer(approves), aReviewer(rejects('long function'))])
+      one.step(outcome)
+    expect(one.state().status).toBe('done')
+    const other = walk(rules)
+    for (const outcome of [anAgent(), green, aReviewer(rejects('no error message'))]) other.step(outcome)
+    expect(other.state()).toMatchObject({ status: 'open', failures: 1, note: 'no error message' })
+  })
+
+  it('time for the task is bounded over all attempts; 0 is no limit', () => {
+    const slow = anAgent({ ms: 31 * 60_000, ended: 'timeout', exit: null })
+    const one = walk(rules)
+    one.step(slow)
+    one.step(slow)
+    expect(one.state()).toMatchObject({
+      status: 'failed',
+      note: 'Time for this task is used up: Timeout after 1860s',
+    })
+    const free = walk(someRules({ ...gated, limits: { attempts: 9, task: { hard: 0 } } }))
+    free.step(slow)
+    expect(free.state().status).toBe('open')
+  })
+
+  it('money for the task is bounded when its workflow says so', () => {
+    const dear = anAgent({ exit: 1, usage: { costUsd: 3, inputTokens: null, outputTokens: null } })
+    const one = walk(someRules({ ...gated, limits: { attempts: 9, taskCost: 5 } }))
+    one.step(dear)
+    expect(one.state().status).toBe('open')
+    one.step(dear)
+    expect(one.state().note).toBe('Money for this task is used up: Agent exited with code 1')
+  })
+})
+
+describe('every stage of every preset', () => {
+  const stages = Object.values(presets).flatMap(preset =>
+    Object.entries(preset.stages).map(([name, stage]) => [`${preset.name}.${name}`, preset, stage] as const),
+  )
+  it.each(stages)(
+    '%s leads to stages of its own preset and has a time limit where something runs',
+    (_, preset, stage) => {
+      for (const edge of Object.values(stage.on)) {
+        for (const target of typeof edge === 'string' ? [edge] : [edge.to, edge.then]) {
+          expect(isEnd(target) || Object.keys(preset.stages).includes(target)).toBe(true)
+        }
+      }
+      if (stage.kind !== 'engine') expect(stage.time?.hard).toBeGreaterThan(0)
+    },
+  )
+})
