@@ -9,6 +9,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
-    reporters: ['default'],
+    // .ci/run reads the counts of the last run from this file.
+    reporters: ['default', ['json', { outputFile: '.cache/test-report.json' }]],
   },
 })

@@ -45,8 +45,6 @@ function errorKind(result: JsonRecord, run: ClaudeRun, message: string): FaultKi
 function errorMessage(result: JsonRecord): string {
   const reason = asText(result.terminal_reason)
   if (reason.startsWith('aborted')) return 'Agent was interrupted'
-  if (reason === 'prompt_too_long')
-    return `The prompt is too long for the model: ${oneLine(asText(result.result), 150)}`
   const said = asText(result.result).trim() || asList(result.errors).map(asText).filter(Boolean).join('; ')
   return oneLine(said) || `Agent ended with an error (${asText(result.subtype) || 'no reason given'})`
 }

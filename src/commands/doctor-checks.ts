@@ -8,7 +8,7 @@ import { agentOf, verifyCommands } from '../engine/open.ts'
 import { isSound } from '../store/check.ts'
 import { inspectDatabase } from '../store/doctor.ts'
 import { chooseDriver } from '../store/driver.ts'
-import { gitFacts } from './git-facts.ts'
+import { gitFacts, toleratedFiles } from './git-facts.ts'
 import { engineNow, journalPath, openForLooking, withStore } from './look.ts'
 
 /** One line of `ralph doctor`. */
@@ -31,8 +31,13 @@ export function nodeCheck(): Check {
   }
 }
 
-export async function gitChecks(root: string): Promise<Check[]> {
-  const { version, problem: trouble, branch, dirty } = await gitFacts(root)
+export async function gitChecks(root: string, settings: Settings | null): Promise<Check[]> {
+  const {
+    version,
+    problem: trouble,
+    branch,
+    dirty,
+  } = await gitFacts(root, settings ? await toleratedFiles(settings) : [])
   if (trouble) return [problem('git', `${version ? `${version}, ` : ''}${trouble.message}`, trouble.fix)]
   const where = branch ? `on ${branch}` : 'no branch is checked out'
   if (dirty.length === 0) return [ok('git', `${version}, ${where}, nothing uncommitted`)]

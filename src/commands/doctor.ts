@@ -36,7 +36,7 @@ async function examine(root: string): Promise<Check[]> {
   const journal = journalCheck(root)
   return [
     nodeCheck(),
-    ...(await gitChecks(root)),
+    ...(await gitChecks(root, settings)),
     config,
     ...(settings
       ? [...(await agentChecks(root, settings)), verifyCheck(root, settings), sandboxCheck(settings)]

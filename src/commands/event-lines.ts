@@ -41,7 +41,7 @@ export function createTeller(log: Log): (stored: StoredEvent) => Promise<Told> {
 
 /** Pages of events, the newest page first; within a page oldest first. */
 export async function* pagesFromEnd(log: Log): AsyncGenerator<StoredEvent[]> {
-  let end = await lastId(log)
+  let end = await log.lastId()
   for (let size = 250; end > 0; size = Math.min(size * 4, 20_000)) {
     const start = Math.max(0, end - size)
     const page: StoredEvent[] = []
@@ -52,25 +52,4 @@ export async function* pagesFromEnd(log: Log): AsyncGenerator<StoredEvent[]> {
     yield page
     end = start
   }
-}
-
-/** The id of the last event, found by asking for what comes after a guess. 0 when there is none. */
-export async function lastId(log: Log): Promise<number> {
-  const beyond = async (id: number): Promise<number | null> => {
-    for await (const stored of log.events({ after: id, limit: 1 })) return stored.id
-    return null
-  }
-  let low = 0
-  let step = 1
-  for (let found = await beyond(0); found !== null; found = await beyond(low + step)) {
-    low = found
-    step *= 2
-  }
-  for (let high = low + step; high - low > 1; ) {
-    const middle = Math.floor((low + high) / 2)
-    const found = await beyond(middle)
-    if (found === null) high = middle
-    else low = found
-  }
-  return low
 }

@@ -97,7 +97,7 @@ export function taskWords(
 
 function statusWords(state: TaskState, rules: Rules | null): string {
   const { status, note } = state
-  const why = note ? `: ${note}` : ''
+  const last = note ? ` The reason: ${note}.` : ''
   switch (status) {
     case 'open': {
       if (state.failures === 0)
@@ -116,13 +116,13 @@ function statusWords(state: TaskState, rules: Rules | null): string {
         : 'It is done by the agent’s word only: no gate ran (`verify: none`).'
     }
     case 'halted':
-      return `It is halted: it has used up its tries, and the run stops for a person${why}.`
+      return `It is halted, out of tries: a person must look.${last}`
     case 'failed':
-      return `It is given up, and the run goes on without it${why}.`
+      return `It is given up, and the run goes on without it.${last}`
     case 'held':
-      return `It is held by something that is not its fault${why}. It goes on where it was.`
+      return `It is held by something that is not its fault, and goes on where it was.${last}`
     case 'cancelled':
-      return `It is cancelled${why}.`
+      return `It is cancelled.${last}`
     case 'removed':
       return 'It is no longer in the backlog.'
     default:

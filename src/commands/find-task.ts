@@ -20,8 +20,10 @@ export function unknownTask(id: string, known: string[]): UserError {
 
 /** At most five: those that begin alike, else the one that is nearest in spelling. */
 export function nearIds(id: string, known: string[]): string[] {
-  const alike = known.filter(one => one.startsWith(id) || (one.length > 1 && id.startsWith(one)))
-  if (alike.length > 0) return alike.slice(0, 5)
+  for (let length = id.length; length > 0; length--) {
+    const alike = known.filter(one => one.startsWith(id.slice(0, length)))
+    if (alike.length > 0) return alike.slice(0, 5)
+  }
   const one = nearest(id, known)
   return one === null ? [] : [one]
 }

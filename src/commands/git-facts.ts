@@ -1,5 +1,8 @@
+import type { Settings } from '../config/settings.ts'
 import { UserError } from '../core/errors.ts'
+import { matchesAny } from '../core/glob.ts'
 import { git } from '../git/git.ts'
+import { findLayout } from '../layouts/registry.ts'
 
 /** What a looker wants to know of the repository. Nothing is opened for work, nothing is written. */
 export type GitFacts = {
@@ -7,11 +10,12 @@ export type GitFacts = {
   /** Why Ralph cannot work here; null when it can. */
   problem: { message: string; fix: string } | null
   branch: string | null
-  /** Tracked files with uncommitted changes. */
+  /** Tracked files with uncommitted changes, from the project's folder. */
   dirty: string[]
 }
 
-export async function gitFacts(root: string): Promise<GitFacts> {
+/** `ignore`: globs of files that may differ, as the engine's own records do. */
+export async function gitFacts(root: string, ignore: string[] = []): Promise<GitFacts> {
   const facts: GitFacts = { version: null, problem: null, branch: null, dirty: [] }
   const broken = (message: string, fix: string): GitFacts => ({ ...facts, problem: { message, fix } })
   try {
@@ -32,17 +36,23 @@ export async function gitFacts(root: string): Promise<GitFacts> {
   if (head.code !== 0)
     return broken('the repository has no commit yet', 'git add -A && git commit -m "Start"')
   const branch = await git({ cwd: root }, ['symbolic-ref', '-q', '--short', 'HEAD'], own)
-  const status = await git(
-    { cwd: root },
-    ['status', '--porcelain', '-z', '--untracked-files=no', '--no-renames'],
-    own,
-  )
+  const { stdout: prefix } = await git({ cwd: root }, ['rev-parse', '--show-prefix'], own)
+  const args = ['status', '--porcelain', '-z', '--untracked-files=no', '--no-renames', '.']
+  const status = await git({ cwd: root }, args, own)
   return {
     ...facts,
     branch: branch.code === 0 ? branch.stdout.trim() : null,
     dirty: status.stdout
       .split('\0')
       .filter(Boolean)
-      .map(line => line.slice(3)),
+      // Two letters and a blank, then the path from the top of the worktree.
+      .map(line => line.slice(3 + prefix.trimEnd().length))
+      .filter(path => !matchesAny(path, ignore)),
   }
+}
+
+/** What `ralph run` does not mind either: the engine's own files, and those no agent may change. */
+export async function toleratedFiles(settings: Settings): Promise<string[]> {
+  const { owned } = await findLayout(settings.workflow.layout)
+  return [...owned, settings.log, ...settings.protect]
 }

@@ -4,7 +4,7 @@ import { timestamp } from '../reporters/log-file.ts'
 import { plainReporter } from '../reporters/plain.ts'
 import type { Style } from '../reporters/style.ts'
 import type { Log, StoredEvent } from '../store/log.ts'
-import { createTeller, lastId, pagesFromEnd, type Told } from './event-lines.ts'
+import { createTeller, pagesFromEnd, type Told } from './event-lines.ts'
 import { findTask } from './find-task.ts'
 import { nothingYet, openForLooking } from './look.ts'
 import { type ProjectOption, projectRoot } from './project.ts'
@@ -40,7 +40,7 @@ export async function logs(options: LogsOptions): Promise<void> {
     show: async store => {
       if (!store) return json ? undefined : screen.err(`${nothingYet}; waiting for it\n`)
       if (after === null || !tell) {
-        after = await lastId(store.log)
+        after = await store.log.lastId()
         tell = createTeller(store.log)
         for (const told of await lastLines(store.log, { task: options.task, most, json, upTo: after }))
           print(told)

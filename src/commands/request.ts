@@ -15,8 +15,8 @@ export type RequestOptions = ProjectOption & {
   json?: boolean
 }
 
-/** How long a running engine is given to answer. */
-const patience = 3_000
+/** How long a running engine is given to answer. A cancelled agent that is deaf to TERM is killed only after a while. */
+const patience = (kind: Asked['kind']) => (kind === 'cancel' ? 10_000 : 3_000)
 
 /** `ralph cancel|pause|resume|retry|steer`: the request is stored, so it holds whether or not an engine runs now. */
 export async function request(options: RequestOptions): Promise<void> {
@@ -117,7 +117,7 @@ async function describe(
 async function ask(options: RequestOptions, { dispatch }: Store): Promise<{ id: number; answer: Answer }> {
   const { kind, task = null, text } = options
   const id = await dispatch.file({ kind, task, text, by: whoAsks(), at: Date.now() })
-  const end = Date.now() + patience
+  const end = Date.now() + patience(kind)
   for (;;) {
     const taken = (await dispatch.requests(100)).find(one => one.id === id)
     if (taken && taken.takenAt !== null) return { id, answer: { type: 'taken', result: taken.result ?? '' } }

@@ -32,7 +32,7 @@ function countsPart({ counts, proofs, run }: StatusData, { style }: StatusLook):
   const stopped = counts.halted + counts.failed + counts.held + counts.cancelled
   const bad = stopped === 0 ? 0 : Math.max(1, Math.floor((stopped / total) * barWidth))
   const left = Math.max(0, barWidth - filled - bad)
-  const bar = style.green('█'.repeat(filled)) + style.red('█'.repeat(bad)) + style.dim('░'.repeat(left))
+  const bar = style.green('█'.repeat(filled)) + style.red('▒'.repeat(bad)) + style.dim('░'.repeat(left))
   const preset = run?.preset ? style.dim(`  ${run.preset}`) : ''
   const others = (['open', 'halted', 'failed', 'held', 'cancelled'] as const)
     .filter(status => counts[status] > 0)
@@ -77,7 +77,13 @@ function workingPart({ working, engine }: StatusData, { now, style, width }: Sta
     lines.push(
       `    ${plural(working.changedFiles, 'file')} changed${working.gates > 0 ? `, ${plural(working.gates, 'gate')} green` : ''}`,
     )
-  if (waitUntil !== null && waitUntil > now) lines.push(`    ${waitText(working, now, style)}`)
+  if (waitUntil !== null && waitUntil > now) {
+    lines.push(
+      style.yellow(
+        `    waiting until ${timestamp(waitUntil)} (${ago(waitUntil - now)}): ${oneLine(working.note, width)}`,
+      ),
+    )
+  }
   if (lastFailure)
     lines.push(
       `    last failure (attempt ${lastFailure.attempt}, ${lastFailure.stage}): ${oneLine(lastFailure.reason, width)}`,
@@ -85,11 +91,8 @@ function workingPart({ working, engine }: StatusData, { now, style, width }: Sta
   return lines
 }
 
-function waitText({ waitUntil, note }: TaskView, now: number, style: Style): string {
-  const until = waitUntil ?? now
-  return style.yellow(
-    `waiting until ${timestamp(until)} (${ago(until - now)}): ${oneLine(note, 120)} · \`ralph retry\` = now`,
-  )
+function isWaiting({ waitUntil }: TaskView, now: number): boolean {
+  return waitUntil !== null && waitUntil > now
 }
 
 function runPart({ run, engine }: StatusData, { now }: StatusLook): string[] {
@@ -135,11 +138,13 @@ function openPart({ open, openMore, counts }: StatusData, { now, style }: Status
   const lines = [style.bold(`Open (${counts.open}):`)]
   for (const task of open) {
     const failed = task.lastFailure ? ` · attempt ${task.attempt}/${task.attempts}` : ''
-    const waits =
-      task.waitUntil !== null && task.waitUntil > now ? ` · waits ${ago(task.waitUntil - now)}` : ''
+    const waits = isWaiting(task, now)
+      ? ` · waits ${ago((task.waitUntil ?? 0) - now)}: ${oneLine(task.note, 80)}`
+      : ''
     const mark = task.step !== null ? style.cyan('▶') : style.dim('·')
     lines.push(`  ${mark} ${task.id} ${task.title}${style.dim(`${failed}${waits}`)}`)
   }
+  if (open.some(task => isWaiting(task, now))) lines.push('  → ralph retry ends the wait now')
   if (openMore > 0) lines.push(style.dim(`  … and ${openMore} more (--all)`))
   return lines
 }

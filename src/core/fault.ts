@@ -41,11 +41,12 @@ export function classify(end: AgentEnd): Fault | null {
   return end.exit === 0 && end.killed === null ? quietFault(end) : loudFault(end)
 }
 
-/** A program that is missing or may not be run will not mend itself; a full machine may. */
+/** A machine that is short of something may recover; whatever else keeps a program from starting will not mend itself. */
 function cannotStart(error: string): Fault {
-  const lasting = /ENOENT|EACCES|ENOEXEC|EPERM|ENOTDIR|not found|permission denied/iu.test(error)
+  const passing =
+    /E(?:AGAIN|NOMEM|MFILE|NFILE|TXTBSY)|too many open files|cannot allocate|temporarily/iu.test(error)
   return {
-    kind: lasting ? 'permission' : 'infrastructure',
+    kind: passing ? 'infrastructure' : 'permission',
     message: `Agent could not be started: ${oneLine(error)}`,
   }
 }
@@ -145,7 +146,7 @@ const justPassed = 2 * minute
  * When a limit ends, read from its message: `resets 3am (UTC)`, `resets Nov 20, 3pm`, `try again in 1h 30m`,
  * `|1731650000`, `Retry-After: 120`. A clock time without a zone is this machine's. Null when the text does not say.
  */
-export function resetTime(text: string, now: number, zone: string = localZone()): number | null {
+export function resetTime(text: string, now: number, zone?: string): number | null {
   const found =
     epochTime(text) ??
     retryAfter(text, now) ??
@@ -229,7 +230,7 @@ const clockPattern = new RegExp(
 
 type Civil = { year: number; month: number; date: number; hour: number; minute: number }
 
-function clockTime(text: string, now: number, local: string): number | null {
+function clockTime(text: string, now: number, local: string | undefined): number | null {
   const said = clockPattern.exec(text)?.groups
   if (!said || (said.minute === undefined && said.half === undefined)) return null
   const clock = Number(said.hour)
@@ -237,7 +238,8 @@ function clockTime(text: string, now: number, local: string): number | null {
   const hours = said.half ? (clock % 12) + (pm ? 12 : 0) : clock
   if (clock > 24 || (said.half && (clock < 1 || clock > 12)) || Number(said.minute ?? 0) > 59) return null
 
-  const zone = said.zone !== undefined && offsetOf(said.zone, now) !== null ? said.zone : local
+  const zone =
+    said.zone !== undefined && offsetOf(said.zone, now) !== null ? said.zone : (local ?? localZone())
   const at = (civil: Civil) => fromCivil(civil, zone)
   const today: Civil = { ...civilDate(now, zone), hour: hours, minute: Number(said.minute ?? 0) }
   const isPast = (time: number) => time < now - justPassed

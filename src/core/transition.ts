@@ -92,7 +92,8 @@ function startStep(state: TaskState, event: Started): TaskState {
   return {
     ...state,
     step: { id: event.step, stage: event.stage, at: event.at, run: event.run, base: event.base },
-    base: state.base ?? event.base,
+    // An attempt begins with an agent; gates before it change nothing that would have to be put back.
+    base: state.base ?? (next?.type === 'agent' ? event.base : null),
     startedAt: state.startedAt || event.at,
   }
 }

@@ -1,17 +1,117 @@
-// Temporary stand-in so that the engine compiles; the gates helper overwrites this file.
-import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { CommandResult } from '../core/outcome.ts'
-import { fingerprint } from '../core/fingerprint.ts'
 import { allowedEnvironment } from '../process/environment.ts'
-import type { runProcess } from '../process/run-process.ts'
-export async function runCommands(o: { commands: { command: string; own: boolean }[]; cwd: string; outputDir: string; processFile: string; env: Record<string, string | undefined>; allow: string[]; timeout: number; leash: number; mayBeat: () => boolean; secrets: string[]; signal: AbortSignal; run: typeof runProcess; onLine: (line: string) => void }): Promise<CommandResult[]> {
+import type { ProcessOptions, ProcessResult } from '../process/run-process.ts'
+import { createOutputTail } from './output-tail.ts'
+import { createTestCounter } from './test-count.ts'
+import type { GateCommand } from './verify.ts'
+
+export type RunCommandsOptions = {
+  commands: readonly GateCommand[]
+  cwd: string
+  /** Each command's whole output goes to `gate-<n>.log` in here. */
+  outputDir: string
+  processFile: string
+  /** The environment Ralph was started with, and the names of further variables a gate may see. */
+  env: Readonly<Record<string, string | undefined>>
+  allow?: readonly string[]
+  /** Milliseconds for all commands together; 0 = no limit. */
+  timeout: number
+  /** Milliseconds without output; 0 = no limit. */
+  idle?: number
+  grace?: number
+  leash: number
+  mayBeat?: () => boolean
+  secrets?: readonly string[]
+  signal: AbortSignal
+  run(options: ProcessOptions): Promise<ProcessResult>
+  onLine?: (line: string) => void
+}
+
+/**
+ * Runs the verify commands in order, all of them even when one fails, so that an agent sees everything at once. There
+ * is one result for each command: one that was never started for want of time, or because of a stop, says so, for a
+ * missing result could be taken for a gate that needed nothing.
+ */
+export async function runCommands(options: RunCommandsOptions): Promise<CommandResult[]> {
   const results: CommandResult[] = []
-  for (const [n, { command, own }] of o.commands.entries()) {
-    const outputFile = `${o.outputDir}/gate-${n + 1}.log`
-    const r = await o.run({ argv: ['sh', '-c', command], cwd: o.cwd, env: allowedEnvironment(o.env, o.allow), stdin: { type: 'none' }, outputFile, processFile: o.processFile, timeout: o.timeout, idle: 0, grace: 1000, leash: o.leash, mayBeat: o.mayBeat, signal: o.signal, secrets: o.secrets, onLine: o.onLine })
-    const tail = readFileSync(outputFile, 'utf8').slice(-4000)
-    results.push({ command, own, exit: r.exit, ended: r.ended, ms: r.ms, tests: null, fingerprint: r.exit === 0 ? '' : fingerprint(tail), tail })
-    if (o.signal.aborted) break
+  let spent = 0
+  for (const [index, command] of options.commands.entries()) {
+    const left = options.timeout - spent
+    if (options.signal.aborted) results.push(notRun(command, 'stopped'))
+    else if (options.timeout > 0 && left <= 0) results.push(notRun(command, 'timeout'))
+    else {
+      const result = await runCommand(options, command, index + 1, options.timeout > 0 ? left : 0)
+      spent += result.ms
+      results.push(result)
+    }
   }
   return results
+}
+
+async function runCommand(
+  options: RunCommandsOptions,
+  { command, own }: GateCommand,
+  number: number,
+  timeout: number,
+): Promise<CommandResult> {
+  const counter = createTestCounter()
+  const tail = createOutputTail()
+  const result = await options.run({
+    // One stream keeps what stands in a terminal in its order, which makes two equal runs equal.
+    argv: ['sh', '-c', `exec 2>&1\n${command}`],
+    cwd: options.cwd,
+    env: gateEnvironment(options.env, options.allow),
+    stdin: { type: 'none' },
+    outputFile: join(options.outputDir, `gate-${number}.log`),
+    processFile: options.processFile,
+    timeout,
+    idle: options.idle ?? 0,
+    grace: options.grace ?? 5_000,
+    leash: options.leash,
+    ...(options.mayBeat && { mayBeat: options.mayBeat }),
+    ...(options.secrets && { secrets: options.secrets }),
+    signal: options.signal,
+    onLine(line) {
+      counter.line(line)
+      tail.line(line)
+      options.onLine?.(line)
+    },
+  })
+  if (result.spawnError !== null) tail.line(`could not be started: ${result.spawnError}`)
+  const exit = result.spawnError === null ? result.exit : couldNotStart
+  const failed = exit !== 0 || result.ended !== 'exit'
+  return {
+    command,
+    own,
+    exit,
+    ended: result.ended,
+    ms: result.ms,
+    tests: counter.end(),
+    fingerprint: failed ? tail.fingerprint() : '',
+    tail: tail.text(),
+  }
+}
+
+/** What a shell gives for a program that is not there. */
+const couldNotStart = 127
+
+function notRun({ command, own }: GateCommand, ended: 'stopped' | 'timeout'): CommandResult {
+  const tail = ended === 'stopped' ? '(not run: stopped before)' : '(not run: the time was up before)'
+  return { command, own, exit: null, ended, ms: 0, tests: null, fingerprint: '', tail }
+}
+
+/**
+ * What a gate sees: the allowed variables, no colours, and `CI=true`. With it runners end instead of watching, write no
+ * missing snapshots (a test that has none fails instead of passing for ever), and many refuse a forgotten `.only`. What
+ * the user allows by name wins.
+ */
+export function gateEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+  allow: readonly string[] = [],
+): Record<string, string> {
+  const fixed = { CI: 'true', NO_COLOR: '1', FORCE_COLOR: '0', TERM: 'dumb' }
+  const allowed = allowedEnvironment(env, allow)
+  const chosen = Object.fromEntries(Object.entries(allowed).filter(([name]) => allow.includes(name)))
+  return { ...allowed, ...fixed, ...chosen }
 }

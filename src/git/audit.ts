@@ -1,7 +1,6 @@
-import fs from 'node:fs'
 import { matchesAny } from '../core/glob.ts'
 import type { Violation } from '../core/outcome.ts'
-import { fsPath, printable } from './bytes.ts'
+import { printable, statOf } from './bytes.ts'
 import { type Commits, commitsBetween } from './changes.ts'
 import type { Position } from './position.ts'
 import { type RefMove, refMoves } from './refs.ts'
@@ -129,8 +128,8 @@ function sameContent(a: Entry, b: Entry): boolean {
  * a file's last change of state back. Clocks of file systems tick coarsely, hence the margin.
  */
 function isOlder(repository: Repository, path: string, from: Position): boolean {
-  const stat = fs.lstatSync(fsPath(repository.top, path), { throwIfNoEntry: false })
-  return stat !== undefined && stat.ctimeMs < from.at - 50
+  const stat = statOf(repository.top, path)
+  return stat !== null && stat.ctimeMs < from.at - 50
 }
 
 function userFileViolations(

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import fs from 'node:fs'
 import path from 'node:path'
 
 /**
@@ -23,6 +24,17 @@ export function encode(text: string): Buffer {
 export function fsPath(folder: string, name: string): string | Buffer {
   if (!loneByte.test(name)) return path.join(folder, name)
   return Buffer.concat([Buffer.from(`${folder}/`), encode(name)])
+}
+
+/** Null when there is no such file, or a file stands where its folder was. Links are not followed. */
+export function statOf(folder: string, name: string): fs.Stats | null {
+  try {
+    return fs.lstatSync(fsPath(folder, name))
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+      return null
+    throw error
+  }
 }
 
 /** For messages: one line, whatever the file is called. */

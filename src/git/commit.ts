@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { UserError } from '../core/errors.ts'
-import { fsPath } from './bytes.ts'
+import { fsPath, statOf } from './bytes.ts'
 import { fields, git, mustGit } from './git.ts'
 import { lfsPointer } from './lfs.ts'
 import { plainDir, preparePrivateDirs, realDir } from './private-dir.ts'
@@ -116,7 +116,7 @@ async function stage(repository: Repository, paths: string[], filters: Map<strin
   const ready: string[] = []
   const lines: string[] = []
   for (const path of paths) {
-    const stat = fs.lstatSync(fsPath(repository.top, path), { throwIfNoEntry: false })
+    const stat = statOf(repository.top, path)
     const usual =
       !stat || stat.isFile() || stat.isSymbolicLink() || fs.existsSync(fsPath(repository.top, `${path}/.git`))
     if (!usual) lines.push(`0 ${zeroId(repository)}\t${path}\0`)

@@ -1,8 +1,10 @@
-import { git, mustGit } from './git.ts'
+import { UserError } from '../core/errors.ts'
+import { git } from './git.ts'
 import type { Position } from './position.ts'
 import { rawDir, realDir } from './private-dir.ts'
 import type { RefMove } from './refs.ts'
 import type { Repository } from './repository.ts'
+import { zeroId } from './restore-files.ts'
 import { stateCommit } from './snapshot.ts'
 
 /**
@@ -15,24 +17,20 @@ export async function keepState(
   state: { ref: string; now: Position; moves: RefMove[]; tree: string },
 ): Promise<string> {
   if (!state.ref.startsWith('refs/ralph/')) throw new Error(`${state.ref} is not below refs/ralph/`)
-  const ref = await freeName(repository, state.ref)
   const candidates = [state.now.head, ...state.moves.flatMap(move => move.from ?? [])]
   const parents = await commitsAmong(repository, [...new Set(candidates.filter(Boolean))])
-  const commit = await stateCommit(repository, {
-    tree: state.tree,
-    parents,
-    message: `Ralph: work kept as ${state.ref}`,
-  })
-  await mustGit(realDir(repository), ['update-ref', '-m', 'ralph: keep', ref, commit, ''])
-  return state.ref
-}
-
-async function freeName(repository: Repository, ref: string): Promise<string> {
-  const listed = await mustGit(realDir(repository), ['for-each-ref', '--format=%(refname)', 'refs/ralph'])
-  const taken = new Set(listed.split('\n'))
+  const message = `Ralph: work kept as ${state.ref}`
+  const commit = await stateCommit(repository, { tree: state.tree, parents, message })
   for (let count = 1; ; count++) {
-    const name = count === 1 ? ref : `${ref}-${count}`
-    if (!taken.has(name)) return name
+    const name = count === 1 ? state.ref : `${state.ref}-${count}`
+    const real = realDir(repository)
+    const made = await git(real, ['update-ref', '-m', 'ralph: keep', name, commit, zeroId(repository)])
+    if (made.code === 0) return state.ref
+    if ((await git(real, ['show-ref', '--verify', '-q', name])).code === 0) continue
+    throw new UserError(
+      `The work could not be kept as ${name}: ${made.stderr.trim().split('\n')[0]}`,
+      'See what `git fsck` says, then run Ralph again. Nothing has been undone.',
+    )
   }
 }
 

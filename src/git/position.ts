@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { Base } from '../core/event.ts'
 import type { Repository } from './repository.ts'
-import { hashOf, type UserIndex, writeWhole } from './user-index.ts'
+import { hashOf, readUserIndex, type UserIndex, writeWhole } from './user-index.ts'
 import type { Unstored, WorkingTree } from './working-tree.ts'
 
 /** Where a repository stands at one moment: everything an attempt could change and that can be put back. */
@@ -32,61 +32,67 @@ export type Position = {
 }
 
 /** A recorded start, or the little that a `Base` alone tells when the record is lost. */
-export type Start = { base: Base; position: Position | null }
+export type Start = { base: Base; position: Position | null; indexBytes: Buffer | null }
 
 /** Written beside the reference, so that another process can put back what this one saw. */
-export function writeRecord(repository: Repository, base: Base, position: Position): void {
+export function writeStart(repository: Repository, base: Base, position: Position): void {
   const folder = recordFolder(repository)
+  const index = readUserIndex(repository)
+  const indexBytes = repository.cache.userIndex?.bytes ?? null
+  if (index && indexBytes) writeOnce(path.join(folder, 'index', index.hash), indexBytes)
   const refs = [...position.refs]
     .map(([name, id]) => `${id} ${name}${position.foreign.has(name) ? ' foreign' : ''}\n`)
     .join('')
-  const refsHash = hashOf(refs)
-  const refsFile = path.join(folder, 'refs', refsHash)
-  if (!fs.existsSync(refsFile)) writeWhole(refsFile, refs)
+  writeOnce(path.join(folder, 'refs', hashOf(refs)), refs)
+  const { at, stashLog, unfinished, excludes } = position
+  const unstored = [...position.unstored]
   const record: PositionRecord = {
     version: 1,
     base,
-    at: position.at,
-    refs: refsHash,
-    stashLog: position.stashLog,
-    index: position.index,
-    unstored: [...position.unstored],
-    unfinished: position.unfinished,
-    excludes: position.excludes,
+    at,
+    refs: hashOf(refs),
+    stashLog,
+    index,
+    unstored,
+    unfinished,
+    excludes,
   }
   writeWhole(recordFile(repository, base.snapshot), JSON.stringify(record))
+
+  const { starts } = repository.cache
+  starts.set(base.snapshot, { base, position: { ...position, index }, indexBytes })
+  const [oldest] = starts.keys()
+  if (starts.size > 16 && oldest !== undefined) starts.delete(oldest)
 }
 
 export function readStart(repository: Repository, base: Base): Start {
+  const known = repository.cache.starts.get(base.snapshot)
+  if (known && isSame(known.base, base)) return known
   const record = parseRecord(recordFile(repository, base.snapshot))
-  const same =
-    record?.base.head === base.head && record.base.tree === base.tree && record.base.branch === base.branch
-  const refs = record && same ? readRefsFile(path.join(recordFolder(repository), 'refs', record.refs)) : null
-  if (!record || !refs) return { base, position: null }
+  const folder = recordFolder(repository)
+  const refs =
+    record && isSame(record.base, base) ? readRefsFile(path.join(folder, 'refs', record.refs)) : null
+  const indexBytes = record?.index
+    ? readCopy(path.join(folder, 'index', record.index.hash), record.index.hash)
+    : null
+  if (!record || !refs || (record.index && !indexBytes)) return { base, position: null, indexBytes: null }
   const { at, stashLog, index, unfinished, excludes } = record
+  const { head, branch, tree } = base
+  const seen = { at, head, branch, tree, ...refs, stashLog, index, unfinished, excludes }
   return {
     base,
-    position: {
-      at,
-      head: base.head,
-      branch: base.branch,
-      tree: base.tree,
-      ...refs,
-      stashLog,
-      index,
-      unstored: new Map(record.unstored),
-      unfinished,
-      excludes,
-      kept: new Set(),
-      delta: null,
-    },
+    position: { ...seen, unstored: new Map(record.unstored), kept: new Set(), delta: null },
+    indexBytes,
   }
 }
 
 /** Deletes records, and the copies that no other record needs. */
 export function deleteRecords(repository: Repository, snapshots: string[]): void {
   const folder = recordFolder(repository)
-  for (const snapshot of snapshots) fs.rmSync(recordFile(repository, snapshot), { force: true })
+  for (const snapshot of snapshots) {
+    repository.cache.starts.delete(snapshot)
+    fs.rmSync(recordFile(repository, snapshot), { force: true })
+  }
   const left = fileNames(folder).flatMap(name => parseRecord(path.join(folder, name)) ?? [])
   const needed = new Set(left.flatMap(record => [record.refs, record.index?.hash ?? '']))
   for (const kind of ['refs', 'index']) {
@@ -94,10 +100,6 @@ export function deleteRecords(repository: Repository, snapshots: string[]): void
       if (!needed.has(name)) fs.rmSync(path.join(folder, kind, name), { force: true })
     }
   }
-}
-
-export function indexCopies(repository: Repository): string {
-  return path.join(recordFolder(repository), 'index')
 }
 
 type PositionRecord = Pick<Position, 'at' | 'stashLog' | 'index' | 'unfinished' | 'excludes'> & {
@@ -113,6 +115,20 @@ function recordFolder(repository: Repository): string {
 
 function recordFile(repository: Repository, snapshot: string): string {
   return path.join(recordFolder(repository), `${encodeURIComponent(snapshot)}.json`)
+}
+
+function isSame(a: Base, b: Base): boolean {
+  return a.head === b.head && a.branch === b.branch && a.tree === b.tree
+}
+
+/** Named by its content, so that what exists is right. */
+function writeOnce(file: string, content: Buffer | string): void {
+  if (!fs.existsSync(file)) writeWhole(file, content)
+}
+
+function readCopy(file: string, hash: string): Buffer | null {
+  const bytes = fs.existsSync(file) ? fs.readFileSync(file) : null
+  return bytes && hashOf(bytes) === hash ? bytes : null
 }
 
 function parseRecord(file: string): PositionRecord | null {

@@ -9,7 +9,7 @@ import { unstoredChanges } from './changes.ts'
 import { fields, git, mustGit } from './git.ts'
 import { keepState } from './keep-state.ts'
 import { clearLeftovers } from './leftovers.ts'
-import { indexCopies, type Position, readStart, type Start } from './position.ts'
+import { type Position, readStart, type Start } from './position.ts'
 import { rawDir, realDir } from './private-dir.ts'
 import { rememberIndex, removeFromIndex } from './private-index.ts'
 import { moveHead, moveRefs, type RefMove, refMoves } from './refs.ts'
@@ -123,8 +123,8 @@ async function restoreByOldRules(repository: Repository, work: FileWork): Promis
     await keepHidden(repository, work, visible)
   }
   const added = differences.filter(({ to }) => to === null).map(({ path: name }) => name)
-  const doubtful = rules.length > 0 || (repository.cache.forced?.paths.length ?? 0) > 0
-  const ignored = new Set(doubtful ? await ignoredNow(repository, added) : [])
+  // Also when the rules are as they were: they may have been others for a while, or a file was added by force.
+  const ignored = new Set(await ignoredNow(repository, added))
   if (ignored.size > 0) {
     await removeFromIndex(repository, [...ignored])
     rememberIndex(repository, null)
@@ -148,10 +148,12 @@ async function keepHidden(repository: Repository, work: FileWork, visible: Posit
 
 async function ignoredNow(repository: Repository, names: string[]): Promise<string[]> {
   if (names.length === 0) return []
-  const stdin = names.map(name => `${name}\0`).join('')
-  return fields(
-    (await git(rawDir(repository), ['check-ignore', '--no-index', '-z', '--stdin'], { stdin })).stdout,
-  )
+  // This command alone refuses literal names; a leading `./` keeps it from reading a name as something else.
+  const options = { stdin: names.map(name => `./${name}\0`).join(''), env: { GIT_LITERAL_PATHSPECS: '0' } }
+  const result = await git(rawDir(repository), ['check-ignore', '--no-index', '-z', '--stdin'], options)
+  if (result.code > 1)
+    throw new UserError(`git check-ignore failed: ${result.stderr.trim()}`, 'See what `git status` says.')
+  return fields(result.stdout).map(name => name.slice(2))
 }
 
 /** New ones are moved out of the way (git does not store them); nothing can be done about those that were changed. */
@@ -209,7 +211,7 @@ async function restoreReferences(
 }
 
 async function restoreIndex(repository: Repository, start: Start, now: Position): Promise<void> {
-  if (start.position) return putBackUserIndex(repository, indexCopies(repository), start.position.index)
+  if (start.position) return putBackUserIndex(repository, start.position.index, start.indexBytes)
   // The copy is lost. Staged work cannot be known, but the index must at least fit the commit.
   if (now.head !== start.base.head) await mustGit(realDir(repository), ['read-tree', start.base.head])
 }

@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { UserError } from '../core/errors.ts'
 import { git } from './git.ts'
+import type { Start } from './position.ts'
 import { preparePrivateDirs } from './private-dir.ts'
 import { readSettings, type Settings } from './settings.ts'
 
@@ -30,11 +31,13 @@ export type RepositoryCache = {
   /** The tree of the private index, and how its file looked when we left it. */
   tree: string | null
   indexIdentity: string | null
-  /** The user's index: how the file looked, and the hash of its bytes. */
-  userIndex: { identity: string; hash: string } | null
+  /** The user's index, and how the file looked. */
+  userIndex: { identity: string; hash: string; mtimeMs: number; bytes: Buffer } | null
   /** Files that are tracked in spite of an ignore rule, for the user's index with this hash. */
   forced: { hash: string; paths: string[] } | null
   headTrees: Map<string, string>
+  /** The last starts by their snapshot: nobody can change or delete these. */
+  starts: Map<string, Start>
   queue: Promise<unknown>
 }
 
@@ -65,6 +68,7 @@ export async function openRepository(folder: string, options: OpenOptions = {}):
       userIndex: null,
       forced: null,
       headTrees: new Map(),
+      starts: new Map(),
       queue: Promise.resolve(),
     },
   }

@@ -1,10 +1,10 @@
 import fs from 'node:fs'
-import path from 'node:path'
 import { fsPath } from './bytes.ts'
 import { git, mustGit } from './git.ts'
 import { rawDir } from './private-dir.ts'
 import { rememberIndex } from './private-index.ts'
 import type { Repository } from './repository.ts'
+import { foldersAbove, isBehindLink } from './scope.ts'
 import { type Difference, submoduleMode } from './tree-diff.ts'
 
 /**
@@ -47,7 +47,7 @@ export function zeroId(repository: Repository): string {
 /** Never through a symbolic link that stands where a folder was. */
 export function deleteFile(repository: Repository, name: string): void {
   const file = fsPath(repository.top, name)
-  if (!isInRealFolder(repository, name)) return
+  if (isBehindLink(repository, name)) return
   try {
     fs.unlinkSync(file)
   } catch (error) {
@@ -56,7 +56,7 @@ export function deleteFile(repository: Repository, name: string): void {
 }
 
 export function deleteEmptyFolders(repository: Repository, names: string[], since: number): void {
-  const folders = new Set(names.flatMap(name => parents(repository, name)))
+  const folders = new Set(names.flatMap(name => foldersAbove(repository, name)))
   const deepestFirst = [...folders].sort((a, b) => b.length - a.length)
   for (const folder of deepestFirst) {
     const place = fsPath(repository.top, folder)
@@ -68,27 +68,6 @@ export function deleteEmptyFolders(repository: Repository, names: string[], sinc
       // Not empty, or gone already.
     }
   }
-}
-
-/** The folders above a file, within the project. */
-function parents(repository: Repository, name: string): string[] {
-  const list: string[] = []
-  for (
-    let folder = path.posix.dirname(name);
-    `${folder}/`.length > repository.prefix.length;
-    folder = path.posix.dirname(folder)
-  ) {
-    if (folder === '.') break
-    list.push(folder)
-  }
-  return list
-}
-
-function isInRealFolder(repository: Repository, name: string): boolean {
-  return parents(repository, name).every(folder => {
-    const stat = fs.lstatSync(fsPath(repository.top, folder), { throwIfNoEntry: false })
-    return stat?.isDirectory() ?? false
-  })
 }
 
 function isGone(error: unknown): boolean {

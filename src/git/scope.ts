@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { statOf } from './bytes.ts'
 import type { Repository } from './repository.ts'
 
 /** Inside, names are relative to the top of the worktree, as git has them; outside they are relative to the project. */
@@ -25,6 +26,25 @@ export function inScratch(repository: Repository, name: string): boolean {
 export function scratchPattern(repository: Repository): string[] {
   const scratch = scratchFromTop(repository)
   return scratch === null ? [] : ['-x', `/${scratch.replace(/[\\*?[\]]/gu, '\\$&')}/`]
+}
+
+/** The folders above a file, within the project. */
+export function foldersAbove(repository: Repository, name: string): string[] {
+  const list: string[] = []
+  for (
+    let folder = path.posix.dirname(name);
+    `${folder}/`.length > repository.prefix.length;
+    folder = path.posix.dirname(folder)
+  ) {
+    if (folder === '.') break
+    list.push(folder)
+  }
+  return list
+}
+
+/** True when one of its folders is a link now: what would be reached through it is another file. */
+export function isBehindLink(repository: Repository, name: string): boolean {
+  return foldersAbove(repository, name).some(folder => statOf(repository.top, folder)?.isSymbolicLink())
 }
 
 function scratchFromTop(repository: Repository): string | null {

@@ -3,11 +3,11 @@ import path from 'node:path'
 import { UserError } from '../core/errors.ts'
 import type { Base } from '../core/event.ts'
 import { mustGit } from './git.ts'
-import { deleteRecords, indexCopies, type Position, writeRecord } from './position.ts'
+import { deleteRecords, type Position, writeStart } from './position.ts'
 import { rawDir, realDir } from './private-dir.ts'
 import { moveRefs, readRefs } from './refs.ts'
 import { exclusively, type Repository, unfinishedOperation } from './repository.ts'
-import { readUserIndex, saveUserIndex } from './user-index.ts'
+import { readUserIndex } from './user-index.ts'
 import { readWorkingTree } from './working-tree.ts'
 
 /** Where the repository stands now. Two git processes side by side when nothing changed since the last time. */
@@ -46,8 +46,7 @@ export async function keepPosition(repository: Repository, position: Position, r
     throw new UserError('The branch has no commit.', 'Make one: git add -A && git commit -m "Start"')
   const base: Base = { head, branch, tree, snapshot: ref }
   return exclusively(repository, async () => {
-    const index = saveUserIndex(repository, indexCopies(repository))
-    writeRecord(repository, base, { ...position, index })
+    writeStart(repository, base, position)
     const clean = tree === (await treeOf(repository, head))
     if (clean && position.kept.has(head)) return base
     const commit = clean

@@ -15,27 +15,22 @@ export function readUserIndex(repository: Repository): UserIndex | null {
   const file = path.join(repository.gitDir, 'index')
   const identity = fileIdentity(file)
   if (identity === null) return null
-  const known = repository.cache.userIndex
-  const hash = known?.identity === identity ? known.hash : hashOf(fs.readFileSync(file))
-  repository.cache.userIndex = { identity, hash }
-  return { hash, mtimeMs: fs.statSync(file).mtimeMs }
+  if (repository.cache.userIndex?.identity !== identity) {
+    const bytes = fs.readFileSync(file)
+    repository.cache.userIndex = { identity, bytes, hash: hashOf(bytes), mtimeMs: fs.statSync(file).mtimeMs }
+  }
+  const { hash, mtimeMs } = repository.cache.userIndex
+  return { hash, mtimeMs }
 }
 
-/** Keeps a copy under its hash, so that equal ones are kept once. Returns what was really copied. */
-export function saveUserIndex(repository: Repository, folder: string): UserIndex | null {
-  const index = readUserIndex(repository)
-  if (index === null || fs.existsSync(path.join(folder, index.hash))) return index
-  const bytes = fs.readFileSync(path.join(repository.gitDir, 'index'))
-  const hash = hashOf(bytes)
-  writeWhole(path.join(folder, hash), bytes)
-  return { hash, mtimeMs: index.mtimeMs }
-}
-
-export function putBackUserIndex(repository: Repository, folder: string, index: UserIndex | null): void {
+export function putBackUserIndex(
+  repository: Repository,
+  index: UserIndex | null,
+  bytes: Buffer | null,
+): void {
   const file = path.join(repository.gitDir, 'index')
   if (index === null) fs.rmSync(file, { force: true })
-  else if (readUserIndex(repository)?.hash !== index.hash)
-    writeWhole(file, fs.readFileSync(path.join(folder, index.hash)), index.mtimeMs)
+  else if (bytes && readUserIndex(repository)?.hash !== index.hash) writeWhole(file, bytes, index.mtimeMs)
 }
 
 /** Tells whether a file is the very same one, untouched: not even the time of its last change can be forged. */

@@ -1,12 +1,12 @@
 import fs from 'node:fs'
 import { UserError } from '../core/errors.ts'
 import type { ChangedFile } from '../core/outcome.ts'
-import { fsPath } from './bytes.ts'
+import { fsPath, statOf } from './bytes.ts'
 import { fields, git, mustGit } from './git.ts'
 import { excludeFile, preparePrivateDirs, rawDir, realDir } from './private-dir.ts'
 import { buildIndex, prepareIndex, rememberIndex, removeFromIndex } from './private-index.ts'
 import type { Repository } from './repository.ts'
-import { fromTop, inScratch, pathspec, scratchPattern } from './scope.ts'
+import { fromTop, inScratch, isBehindLink, pathspec, scratchPattern } from './scope.ts'
 import type { UserIndex } from './user-index.ts'
 
 /** The content of the project folder: tracked files and untracked ones that are not ignored. */
@@ -104,33 +104,34 @@ function sortFindings(repository: Repository, scan: string[]): Findings {
     if (seen.has(path) || inScratch(repository, path)) continue
     seen.add(path)
     const name = fromTop(repository, path)
-    if (path.endsWith('/')) {
-      found.unstored.set(name, { kind: 'repository', size: 0, mtimeMs: 0 })
+    const kind = kindOf(repository, path, isNew)
+    if (kind === 'repository' || kind === 'large' || kind === 'unreadable') {
+      const stat = kind === 'repository' ? null : statOf(repository.top, path)
+      found.unstored.set(name, { kind, size: stat?.size ?? 0, mtimeMs: stat?.mtimeMs ?? 0 })
       continue
     }
-    const stat = fs.lstatSync(fsPath(repository.top, path), { throwIfNoEntry: false })
-    if (!stat) {
-      if (isNew) continue
-      found.add.push(path)
-      found.files.push({ path: name, how: 'deleted' })
-      continue
-    }
-    const { size, mtimeMs } = stat
-    const isSubmodule = stat.isDirectory() && fs.existsSync(fsPath(repository.top, `${path}/.git`))
-    if (isNew && size > largeFile) found.unstored.set(name, { kind: 'large', size, mtimeMs })
-    else if (stat.isFile() && !isReadable(repository, path))
-      found.unstored.set(name, { kind: 'unreadable', size, mtimeMs })
-    else if (stat.isFile() || stat.isSymbolicLink() || isSubmodule) {
-      found.add.push(path)
-      found.files.push({ path: name, how: isNew ? 'added' : 'modified' })
-      if (isNew && stat.isSymbolicLink()) found.unclear = true
-    } else {
-      // A folder or a pipe where a file was.
-      found.remove.push(path)
-      found.files.push({ path: name, how: 'deleted' })
-    }
+    if (isNew && kind !== 'content') continue
+    if (kind === 'displaced') found.remove.push(path)
+    else found.add.push(path)
+    found.files.push({ path: name, how: kind !== 'content' ? 'deleted' : isNew ? 'added' : 'modified' })
+    if (isNew && statOf(repository.top, path)?.isSymbolicLink()) found.unclear = true
   }
   return found
+}
+
+/** `displaced`: a folder, a pipe or something behind a link has taken its place; git must be told that it is gone. */
+type Kind = 'content' | 'gone' | 'displaced' | 'large' | 'unreadable' | 'repository'
+
+function kindOf(repository: Repository, path: string, isNew: boolean): Kind {
+  if (path.endsWith('/')) return 'repository'
+  if (!isNew && isBehindLink(repository, path)) return 'displaced'
+  const stat = statOf(repository.top, path)
+  if (!stat) return 'gone'
+  if (stat.isSymbolicLink()) return 'content'
+  if (stat.isDirectory()) return statOf(repository.top, `${path}/.git`) ? 'content' : 'displaced'
+  if (!stat.isFile()) return 'displaced'
+  if (isNew && stat.size > largeFile) return 'large'
+  return isReadable(repository, path) ? 'content' : 'unreadable'
 }
 
 function isReadable(repository: Repository, path: string): boolean {
@@ -155,12 +156,13 @@ async function newForcedFiles(repository: Repository, userIndex: UserIndex | nul
     ...rules,
     ...pathspec(repository),
   ])
+  // An index that the agent broke names no files; it is put back with everything else.
   const paths = fields(listed.stdout).filter(path => !inScratch(repository, path))
   repository.cache.forced = { hash: userIndex.hash, paths }
   const before = new Set(known?.paths)
   return paths.filter(path => {
     if (before.has(path)) return false
-    const stat = fs.lstatSync(fsPath(repository.top, path), { throwIfNoEntry: false })
+    const stat = statOf(repository.top, path)
     return stat?.isFile() || stat?.isSymbolicLink()
   })
 }

@@ -13,7 +13,7 @@ export type Entry = {
   problem: string
 }
 
-const key = /^(?:"([^"\\]+)"|'([^']+)'|([A-Za-z_][\w. -]*?))[ \t]*:(?=[ \t]|$)/u
+const key = /^(?:"([^"\\]+)"|'([^']+)'|([A-Za-z_](?:[\w. -]*[\w.-])?))[ \t]*:(?=[ \t]|$)/u
 const noSpace = /^([A-Za-z_][\w-]*):(?=[^ \t])/u
 
 /** Walks the lines of a block. Never throws; what it does not understand is `other` or a problem. */
@@ -91,9 +91,8 @@ const other: Value = { kind: 'other', items: [] }
 
 function readValue(raw: string, more: string[]): Value {
   const text = more.filter(line => !isIdle(line))
-  // Tabs and comments between the lines of a value have rules of their own.
-  if ([raw, ...more].some(line => line.includes('\t')) || (raw !== '' && text.length < more.length))
-    return other
+  // Tabs have rules of their own.
+  if ([raw, ...more].some(line => line.includes('\t'))) return other
   if (raw.startsWith('[')) return flowList([raw, ...text].join('\n'))
   if (text.length > 0) return raw === '' ? blockList(text) : other
   return single(scalar(raw))

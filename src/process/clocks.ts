@@ -6,27 +6,29 @@ export type ClockOptions = {
   excused: () => boolean
   onTick: (now: { elapsed: number; quiet: number }) => void
   onUp: (which: 'timeout' | 'idle') => void
+  now?: () => number
 }
 
 export type Clocks = { sawOutput(): void; stop(): void }
 
 const tick = 1_000
 /** A pause longer than planned by this much was not a pause of the program: the machine slept, or we were stopped. */
-const latest = 5_000
+const latest = 2_000
 
 /** Two clocks that count only time in which the program could run: a laptop that sleeps for the night costs seconds. */
 export function startClocks(options: ClockOptions): Clocks {
+  const now = options.now ?? (() => performance.now())
   let counted = 0
-  let lastLook = performance.now()
+  let lastLook = now()
   let lastOutput = 0
   let nextTick = tick
   let planned = 0
   let timer: NodeJS.Timeout
 
-  const elapsed = () => counted + Math.min(performance.now() - lastLook, planned + latest)
+  const elapsed = () => counted + Math.min(now() - lastLook, planned + latest)
   const look = () => {
     counted = elapsed()
-    lastLook = performance.now()
+    lastLook = now()
     if (options.excused()) lastOutput = counted
     const quiet = counted - lastOutput
     if (counted >= nextTick) {

@@ -14,11 +14,12 @@ export type Descendants = {
 }
 
 /** Pauses between looks in milliseconds: children are born early. Then `usual`, or `soon` after some output. */
-const early = [10, 20, 40, 80, 150, 300]
+const early = [2, 5, 10, 20, 40, 80, 150, 300]
 const usual = 800
 const soon = 200
 /** A look takes about 10 µs for each process of the machine; at most this part of the time is spent on it. */
 const share = 1 / 50
+const slowest = 2_000
 /** A session number stays taken while somebody is in it; after a longer gap nobody may have been. */
 const longestGap = 10_000
 
@@ -56,7 +57,7 @@ export function watchDescendants(options: {
     return kin
   }
   const schedule = (pause: number) => {
-    const wait = Math.max(pause, cost / share)
+    const wait = looks <= early.length ? pause : Math.max(pause, Math.min(cost / share, slowest))
     due = performance.now() + wait
     clearTimeout(timer)
     timer = setTimeout(() => void look().then(next, next), wait)

@@ -9,6 +9,7 @@
  * To fd 3 it writes one line: the watcher's pid, and `pipes` when the program prints to the pipes.
  */
 export const leashScript = shellText(`
+unset RALPH_LEASH
 silence=$1 record=$2 pipes=$3
 shift 3
 
@@ -71,7 +72,7 @@ finish() {
   known=" "
   while read -r pid start; do known="$known$pid,$start "; done <"$record"
   rounds=0
-  while look && [ "$rounds" -lt 12 ]; do
+  while look && [ "$rounds" -lt 10 ]; do
     [ "$rounds" -gt 0 ] || kill -s TERM -- $alive
     nap
     rounds=$((rounds + 1))
@@ -101,6 +102,8 @@ clock() {
 }
 
 watch() {
+  # By exec: a redirection of the call would keep copies, and the program's pipes would never end.
+  exec </dev/null >/dev/null 2>&1
   trap '' HUP INT QUIT TERM PIPE ALRM USR1
   PATH=/usr/bin:/bin:$PATH
   clock=
@@ -131,11 +134,14 @@ else
   pipes=
 fi
 (
-  watch </dev/null >/dev/null 2>&1 &
+  watch &
   echo "$! $how" >&3
 )
 exec "$@" 3>&- 4>&- 5>&-
 `)
+
+/** How the script comes to the shell. The program does not see it. */
+export const leashVariable = 'RALPH_LEASH'
 
 /**
  * `@{` stands for the shell's `${`, which TypeScript would take for its own. Comments are for readers: the shell starts

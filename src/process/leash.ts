@@ -4,7 +4,7 @@ import { constants, openSync, rmSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Duplex, Readable } from 'node:stream'
 import { send } from './end-processes.ts'
-import { leashScript } from './leash-script.ts'
+import { leashScript, leashVariable } from './leash-script.ts'
 
 export type LeashOptions = {
   argv: readonly [string, ...string[]]
@@ -36,12 +36,22 @@ const releaseTime = 250
 /** Starts a program, in a session of its own, that cannot outlive this engine. See `leash-script.ts`. */
 export function startLeashed(options: LeashOptions): Leashed {
   const pipes = pipesPath(options.processFile)
+  // By a variable, so that a list of processes shows one short line and not the whole script.
+  const env = { ...options.env, [leashVariable]: leashScript }
   const child = spawn(
     '/bin/sh',
-    ['-c', leashScript, 'leash', seconds(options.leash), options.processFile, pipes, ...options.argv],
+    [
+      '-c',
+      `eval "$${leashVariable}"`,
+      'leash',
+      seconds(options.leash),
+      options.processFile,
+      pipes,
+      ...options.argv,
+    ],
     {
       cwd: options.cwd,
-      env: options.env,
+      env,
       stdio: [options.stdin, 'pipe', 'pipe', 'pipe'],
       detached: true,
     },

@@ -13,7 +13,7 @@ export type ProcessEntry = {
 
 /** Every living process; those that have ended and wait to be collected are left out. */
 export async function livingProcesses(): Promise<ProcessEntry[]> {
-  return hasProc() ? fromProc() : fromPs()
+  return hasProc() ? fromProc() : processesFromPs()
 }
 
 /** Pids mean nothing after a reboot or in another container; two equal names mean the same pids. */
@@ -67,7 +67,7 @@ export function parseStat(stat: string): ProcessEntry | null {
   return { pid: Number.parseInt(stat, 10), ppid: Number(ppid), family: Number(session), start }
 }
 
-function fromPs(): Promise<ProcessEntry[]> {
+export function processesFromPs(): Promise<ProcessEntry[]> {
   const env = { PATH: `${process.env.PATH ?? ''}:/bin:/usr/bin`, LC_ALL: 'C', TZ: 'UTC' }
   const args = ['-A', '-o', 'pid=,ppid=,pgid=,stat=,lstart=']
   return new Promise(resolve => {

@@ -43,7 +43,9 @@ export function createRedactor(options: {
       inToken = false
     }
 
-    const safe = last ? buffer.length : Math.min(wordAtEnd(buffer), unfinishedForm(buffer, forms))
+    const safe = last
+      ? buffer.length
+      : Math.min(unfinishedWord(buffer, longestHeld), unfinishedForm(buffer, forms))
     let shown = ''
     for (const found of findSecrets(buffer, forms, patterns)) {
       if (found.end <= at) continue
@@ -94,11 +96,6 @@ function findSecrets(buffer: string, forms: readonly string[], patterns: RegExp)
     }
   }
   return found.length > 1 ? found.sort((a, b) => a.start - b.start) : found
-}
-
-function wordAtEnd(buffer: string): number {
-  const from = Math.max(0, buffer.length - longestHeld)
-  return from + unfinishedWord(buffer.slice(from))
 }
 
 /** Where a known secret begins whose rest has not come yet. */

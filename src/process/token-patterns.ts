@@ -6,7 +6,7 @@ export const tokenPatterns: readonly RegExp[] = [
   startingWith('-', [
     // OpenAI, Anthropic, OpenRouter and the like. With a digit, so that names of styles stay; only the letter of an
     // escaped newline may stand before it.
-    /(?<=(?<![A-Za-z0-9]|(?<!\\)[nrt])sk-)(?=[\w-]{0,200}\d)[\w-]{20,}/,
+    /(?<=(?<!(?<!\\)[A-Za-z0-9])sk-)(?=[\w-]{0,200}\d)[\w-]{20,}/,
     /(?<=glpat-)[\w-]{20,}/,
     /(?<=xox[a-z]-)[\w-]{10,}/,
     /----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----/,
@@ -55,10 +55,16 @@ export function endOfKey(text: string, from: number): number {
   return end ? from + end.index + end[0].length : -1
 }
 
-/** Where the word at the end of the text begins, with what belongs before it: it may go on in the next piece. */
-export function unfinishedWord(text: string): number {
-  const word = /(?:(?:[bB]earer|[bB]asic)[ \t]+|-----BEGIN [A-Z ]*)?[^\s\0"'`<>()[\]{},;|]*$/.exec(text)
-  return word?.index ?? text.length
+/**
+ * Where the word at the end of the text begins, with what belongs before it: it may go on in the next piece. Of a very
+ * long word only the last `most` characters count.
+ */
+export function unfinishedWord(text: string, most: number): number {
+  let start = text.length
+  while (start > 0 && text.length - start < most && isWordCharacter(text.charCodeAt(start - 1))) start--
+  const before = text.slice(Math.max(0, start - 64), start)
+  const belongs = /(?:[bB]earer|[bB]asic)[ \t]+$|-----BEGIN [A-Z ]*$/.exec(before)
+  return belongs ? start - before.length + belongs.index : start
 }
 
 /** Where a token goes on that began before this text. */
@@ -81,3 +87,12 @@ function isNameCharacter(code: number): boolean {
     code === 45
   )
 }
+
+/** Anything but blanks, quotes, brackets and separators. */
+function isWordCharacter(code: number): boolean {
+  return code > 127 || wordCharacters[code] === true
+}
+
+const wordCharacters = Array.from({ length: 128 }, (_, code) =>
+  /[^\s\0"'`<>()[\]{},;|]/.test(String.fromCharCode(code)),
+)

@@ -29,7 +29,9 @@ export function describeEvent(event: AnyEvent, state: TaskState | null): Line | 
     case 'task.removed':
       return null
     case 'step.started':
-      return line('start', `${name(state)} ${titleOf(state)} · ${event.stage} · attempt ${(state?.failures ?? 0) + 1}`)
+      return event.stage === '@baseline'
+        ? line('start', `${name(state)} ${titleOf(state)} · how the gates stand before it`)
+        : line('start', `${name(state)} ${titleOf(state)} · ${event.stage} · attempt ${(state?.failures ?? 0) + 1}`)
     case 'step.interrupted':
       return line('wait', `${name(state)} ${event.why}; it does not count`, event.kept ? [`the work is kept under ${event.kept}`] : [])
     case 'step.finished':

@@ -52,7 +52,7 @@ export function connect(driver: DriverName, path: string, readOnly: boolean): Co
 type NodeSqlite = {
   DatabaseSync: new (
     path: string,
-    options: { readOnly: boolean },
+    options: { readOnly: boolean; defensive: boolean },
   ) => {
     exec(sql: string): void
     close(): void
@@ -66,7 +66,8 @@ type NodeSqlite = {
 
 function connectNode(path: string, readOnly: boolean): Connection {
   const { DatabaseSync } = quietly(() => process.getBuiltinModule('node:sqlite')) as NodeSqlite
-  const db = new DatabaseSync(path, { readOnly })
+  // Newer versions are defensive by themselves, and then a damaged file cannot be looked into.
+  const db = new DatabaseSync(path, { readOnly, defensive: !readOnly })
   return {
     exec: sql => db.exec(sql),
     close: () => db.close(),

@@ -21,17 +21,13 @@ export function migrate(db: Database, steps: readonly Migration[] = migrations):
   })
 }
 
-/** 0 for an empty file. */
+/** 0 for an empty file. Asks for numbers only: libsql ends the whole process when a damaged text is not valid UTF-8. */
 function currentVersion(db: Database, known: number): number {
-  const tables = db
-    .all<{ name: string }>("select name from sqlite_master where type = 'table'")
-    .map(table => table.name)
-  if (tables.length === 0) return 0
-  const row = tables.includes('meta')
-    ? db.get<{ value: string }>("select value from meta where key = 'schema'")
-    : undefined
-  const version = Number(row?.value)
-  if (!Number.isInteger(version)) {
+  const sql = "select count(*) as n, sum(name = 'meta') as meta from sqlite_master where type = 'table'"
+  const tables = db.get<{ n: number; meta: number }>(sql)
+  if (!tables?.n) return 0
+  const version = tables.meta ? versionInMeta(db) : 0
+  if (version === 0) {
     throw new UserError(
       `${db.path} is a database, but not a journal of Ralph`,
       'Move it away, or give another path.',
@@ -44,6 +40,11 @@ function currentVersion(db: Database, known: number): number {
     )
   }
   return version
+}
+
+function versionInMeta(db: Database): number {
+  const sql = "select cast(value as integer) as version from meta where key = 'schema'"
+  return db.get<{ version: number }>(sql)?.version ?? 0
 }
 
 /**

@@ -48,18 +48,21 @@ export function openStore(path: string, options: StoreOptions = {}): Store {
   }
   let identity = identify(db.path)
   let working = false
+  let reopened = false
 
   const survives = () => compareIdentity(identity, identify(db.path))
   const reopen = () => {
     db.reopen()
     migrate(db)
     identity = identify(db.path)
+    reopened = true
   }
   /** A mere onlooker goes on with the file that is there now; the holder of a lease must decide for itself. */
   const follow = () => {
-    if (working || survives() !== 'replaced') return false
-    reopen()
-    return true
+    if (!working && survives() === 'replaced') reopen()
+    const moved = reopened
+    reopened = false
+    return moved
   }
   const changes = watchChanges(db, options.pollInterval ?? 200, follow)
   const dispatch = sqliteDispatch(db, changes)

@@ -75,7 +75,7 @@ const bad: Bad[] = [
   },
   {
     name: 'leaves a child that ignores TERM',
-    does: [{ child: { kind: 'deaf', pidFile: 'child.pid' } }, { hang: true }],
+    does: [{ child: { kind: 'deaf', pidFile: 'child.pid', ms: 60000 } }, { hang: true }],
     config: 'limits: { timeout: 1500ms }',
     reason: /Timeout/,
     files: { '.gitignore': 'child.pid\n' },
@@ -83,14 +83,14 @@ const bad: Bad[] = [
   },
   {
     name: 'exits, but a child keeps its stdout open',
-    does: [{ child: { kind: 'holds-stdout', pidFile: 'child.pid' } }, { say: 'bye' }],
+    does: [{ child: { kind: 'holds-stdout', pidFile: 'child.pid', ms: 60000 } }, { say: 'bye' }],
     reason: /No completion signal in output/,
     files: { '.gitignore': 'child.pid\n' },
     after: project => goneChild(project),
   },
   {
     name: 'leaves a daemon that left its session',
-    does: [{ child: { kind: 'daemon', pidFile: 'child.pid' } }, { sleep: 300 }, { say: 'bye' }],
+    does: [{ child: { kind: 'daemon', pidFile: 'child.pid', ms: 60000 } }, { sleep: 300 }, { say: 'bye' }],
     reason: /No completion signal in output/,
     files: { '.gitignore': 'child.pid\n' },
     after: project => goneChild(project),
@@ -98,7 +98,7 @@ const bad: Bad[] = [
   {
     name: 'switches the branch',
     does: [{ git: 'checkout -q -b elsewhere' }, ...honest('1.1')],
-    reason: /branch/i,
+    reason: /Switched from main to elsewhere/,
     after: project => expect(project.git('branch', '--list', 'elsewhere').trim()).toBe(''),
   },
   {
@@ -146,8 +146,8 @@ const bad: Bad[] = [
   },
   {
     name: 'guts the check script so that it prints success',
-    does: [{ write: { path: 'check.sh', text: '#!/bin/sh\necho "all answers found"\n' } }, { commit: 'feat: fix check' }, { done: true }],
-    reason: /Changed check\.sh, which defines how the work is checked|swept/,
+    does: [{ write: { path: 'check.sh', text: '#!/bin/sh\necho "all answers found"\n' } }, { commit: { message: 'feat: fix check', paths: ['check.sh'] } }, { done: true }],
+    reason: /Changed check\.sh, which defines how the work is checked/,
     after: project => expect(project.read('check.sh')).toContain('grep'),
   },
   {

@@ -242,6 +242,7 @@ describe('classify', () => {
       kind: 'permission',
       message: 'Agent could not be started: spawn claude ENOENT',
     })
+    expect(classify(end({ exit: null, spawnError: 'claude was not found in PATH' }))?.kind).toBe('permission')
     expect(classify(end({ exit: null, spawnError: 'spawn EAGAIN' }))?.kind).toBe('infrastructure')
   })
 

@@ -387,6 +387,19 @@ describe('gated', () => {
     expect(other.state().stuck).toMatchObject({ same: 1, shifts: 0 })
   })
 
+  it('another error gives the strategy shifts back', () => {
+    const patient = someRules({ ...gated, limits: { attempts: 20 } })
+    const one = walk(patient)
+    for (const fingerprint of ['a', 'a', 'a', 'a']) attempt(one, fingerprint)
+    expect(one.state().stuck).toMatchObject({ same: 4, shifts: 1 })
+    attempt(one, 'b')
+    expect(one.state().stuck).toMatchObject({ same: 1, shifts: 0 })
+    for (const fingerprint of ['b', 'b', 'b']) attempt(one, fingerprint)
+    expect(one.state()).toMatchObject({ status: 'open', stuck: { shifts: 1 } })
+    attempt(one, 'b')
+    expect(one.state().status).toBe('failed')
+  })
+
   it('two strategy shifts that end in the same error are the last', () => {
     const one = walk(rules)
     for (let count = 1; one.state().status === 'open'; count++) {

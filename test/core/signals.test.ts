@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readSignals, type Signal, spokenLines } from '../../src/core/signals.ts'
+import { holds } from './property.ts'
 
 const prompt = `You are Ralph, an autonomous implementation agent.
 
@@ -186,7 +187,7 @@ describe('noise', () => {
   )
 
   it('never throws, and every claim stands on a line of its own', () => {
-    fc.assert(
+    holds(
       fc.property(text, text, (message, told) => {
         const lines = spokenLines(message, told).map(line => line.replaceAll('**', '').trim())
         for (const signal of readSignals(message, told)) {
@@ -198,7 +199,7 @@ describe('noise', () => {
           assert.deepEqual(JSON.parse(JSON.stringify(signal)), signal)
         }
       }),
-      { numRuns: 3_000 },
+      3_000,
     )
   })
 

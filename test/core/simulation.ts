@@ -99,9 +99,10 @@ function tell(sim: Simulation, body: TaskEventBody): void {
   const event: TaskEvent = { v: eventVersion, at, run: 'r1', ...body }
   const before = sim.state
   sim.events.push(event)
-  sim.state = transition(rules, before, event).state
-  checkInvariants(rules, sim.state)
-  const { state } = sim
+  const { state, effects } = transition(rules, before, event)
+  sim.state = state
+  checkInvariants(rules, state)
+  assert.deepEqual(effects, state.next && state.status !== 'held' ? [state.next] : [])
   const failed = state.failures !== before.failures || state.pass !== before.pass
   // The last failure of a task may end in its approval; then the proofs of that attempt are what it is approved on.
   if (failed && state.next?.type !== 'settle') forgetProofs(world)

@@ -3,14 +3,28 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { TaskEvent } from '../../src/core/event.ts'
 import type { TaskState } from '../../src/core/state.ts'
-import { transition } from '../../src/core/transition.ts'
+import { backOff, transition } from '../../src/core/transition.ts'
 import type { Rules, Workflow } from '../../src/core/workflow.ts'
 import { gated } from '../../src/presets/gated.ts'
 import { presets } from '../../src/presets/registry.ts'
 import { stories } from '../../src/presets/stories.ts'
 import { anyEvent, move, soundWorkflow } from './arbitraries.ts'
-import { aBase, anAgent, approves, aReviewer, aTask, done, event, green, someRules, walk } from './build.ts'
+import {
+  aBase,
+  aChange,
+  anAgent,
+  approves,
+  aReviewer,
+  aTask,
+  done,
+  event,
+  green,
+  rejects,
+  someRules,
+  walk,
+} from './build.ts'
 import { checkInvariants } from './invariants.ts'
+import { holds } from './property.ts'
 import { finish, mostCalls, mostEffects, newSimulation, type Simulation, turn } from './simulation.ts'
 
 /**
@@ -18,9 +32,6 @@ import { finish, mostCalls, mostEffects, newSimulation, type Simulation, turn } 
  * faults, broken rules, red gates, cut-off steps, people who cancel and reopen) and checks after every event that the
  * state is sound and that a task is done only with evidence that is true in that world.
  */
-
-/** `RALPH_ROUNDS=100` for a long search. */
-const rounds = Number(process.env.RALPH_ROUNDS ?? 1)
 
 const verify = fc.constantFrom<Rules['verify']>('none', ['npm test'])
 const ownCommands = fc.constantFrom<string[]>([], ['sh check.sh'])
@@ -34,41 +45,41 @@ const workflows: [string, fc.Arbitrary<Workflow>, number][] = [
   ...Object.entries(presets).map(([name, preset]): [string, fc.Arbitrary<Workflow>, number] => [
     name,
     fc.constant(preset),
-    250 * rounds,
+    120,
   ]),
-  ['any workflow a user may write', soundWorkflow, 1_500 * rounds],
+  ['any workflow a user may write', soundWorkflow, 800],
 ]
 
-describe.each(workflows)('%s', (_, workflow, numRuns) => {
+describe.each(workflows)('%s', (_, workflow, cases) => {
   it('ends within its bounds, never done without evidence, whatever agents and gates do', () => {
     const moves = fc.array(move(false), { minLength: 1, maxLength: 12 })
-    fc.assert(
+    holds(
       fc.property(workflow, fc.record({ ...settings, moves }), (made, { moves, ...rest }) => {
         const sim = play(made, rest)
         finish(sim, moves, mostEffects(sim))
         assert(sim.state.spent.calls <= mostCalls(sim), `${sim.state.spent.calls} calls`)
         assert.notEqual(sim.state.status, 'open')
       }),
-      { numRuns },
+      cases,
     )
   })
 
   it('keeps its promises when steps are cut off and people interfere', () => {
     const moves = fc.array(move(true), { minLength: 1, maxLength: 40 })
-    fc.assert(
+    holds(
       fc.property(workflow, fc.record({ ...settings, moves }), (made, { moves, ...rest }) => {
         const sim = play(made, rest)
         for (const one of moves) turn(sim, one)
         finish(sim, moves, mostEffects(sim))
         assert(sim.state.spent.calls <= mostCalls(sim), `${sim.state.spent.calls} calls`)
       }),
-      { numRuns },
+      cases,
     )
   })
 
   it('comes to the same state when its journal is replayed, also from JSON', () => {
     const moves = fc.array(move(true), { minLength: 1, maxLength: 25 })
-    fc.assert(
+    holds(
       fc.property(workflow, fc.record({ ...settings, moves }), (made, { moves, ...rest }) => {
         const sim = play(made, rest)
         for (const one of moves) turn(sim, one)
@@ -78,7 +89,7 @@ describe.each(workflows)('%s', (_, workflow, numRuns) => {
         assert.deepStrictEqual(fold(rules, events), sim.state)
         assert.deepStrictEqual(JSON.parse(JSON.stringify(sim.state)), sim.state)
       }),
-      { numRuns: Math.ceil(numRuns / 3) },
+      Math.ceil(cases / 3),
     )
   })
 })
@@ -94,7 +105,7 @@ describe('any event at any time', () => {
       .chain(workflow =>
         fc.tuple(fc.constant(workflow), fc.array(anyEvent(Object.keys(workflow.stages)), { maxLength: 60 })),
       )
-    fc.assert(
+    holds(
       fc.property(story, verify, ([workflow, events], verify) => {
         const rules = { workflow, verify }
         let { state } = transition(rules, null, event({ type: 'task.added', task: aTask() }))
@@ -107,7 +118,7 @@ describe('any event at any time', () => {
           assert.deepEqual(after.effects, state.next && state.status !== 'held' ? [state.next] : [])
         }
       }),
-      { numRuns: 1_500 * rounds },
+      1_500,
     )
   })
 
@@ -120,7 +131,7 @@ describe('any event at any time', () => {
         fc.nat({ max: 30 }),
       ),
     )
-    fc.assert(
+    holds(
       fc.property(story, ([[first, second], events, change]) => {
         let rules: Rules = { workflow: first, verify: ['npm test'] }
         let { state } = transition(rules, null, event({ type: 'task.added', task: aTask() }))
@@ -136,7 +147,7 @@ describe('any event at any time', () => {
           }
         })
       }),
-      { numRuns: 500 * rounds },
+      500,
     )
   })
 
@@ -190,20 +201,62 @@ describe('what earlier events leave behind', () => {
     expect(one.state().next).toEqual({ type: 'commands', stage: 'verify' })
     one.step(green)
     expect(one.state().status).toBe('done')
+    const rejected = walk(someRules({ ...gated, git: { commit: 'agent', onFail: 'keep' } }))
+    for (const outcome of [anAgent(), green, aReviewer(rejects('no'))]) rejected.step(outcome)
+    expect(Object.keys(rejected.state().evidence)).toEqual(['change'])
   })
 
   it('only who may write adds to the change', () => {
     const one = walk(someRules(gated))
     one.step(anAgent())
     one.step(green)
-    one.step(anAgent({ signals: [approves] }))
-    expect(one.state().evidence).toMatchObject({ review: { verdict: 'pass' } })
+    one.step(anAgent({ signals: [approves], change: aChange(['src/b.ts'], 't2') }))
+    expect(one.state().evidence).toMatchObject({ review: { verdict: 'pass' }, change: { to: 't1' } })
+    expect(one.state().evidence.change?.files.map(file => file.path)).toEqual(['src/a.ts'])
     expect(one.state().evidence.gates).toBeUndefined()
     one.step(aReviewer(approves))
     expect(one.state()).toMatchObject({
       failures: 1,
       note: 'Not proven: the gates did not run on the final state',
     })
+  })
+
+  it('outages are waited out, longer each time; too many in a row hold the task', () => {
+    const rules = someRules({ ...stories, limits: { faults: 3 } }, 'none')
+    const outage = anAgent({ fault: { kind: 'infrastructure', message: 'overloaded' } })
+    const one = walk(rules)
+    const waits = () => one.state().waitUntil - (one.events.at(-1)?.at ?? 0)
+    one.effect(outage)
+    expect(waits()).toBe(1_000)
+    one.effect(outage)
+    expect(waits()).toBe(2_000)
+    one.effect(anAgent())
+    expect(one.state()).toMatchObject({ status: 'open', failures: 1, faults: 0 })
+    one.effect({ kind: 'restore', kept: null, branch: null })
+    one.effect(outage)
+    one.effect(outage)
+    expect(one.state()).toMatchObject({ status: 'open', faults: 2, failures: 1 })
+    one.effect(outage)
+    expect(one.state()).toMatchObject({ status: 'held', note: 'infrastructure: overloaded' })
+    expect(one.tell({ type: 'task.reopened', why: 'a new run' })).toMatchObject({
+      status: 'open',
+      faults: 0,
+      waitUntil: 0,
+      failures: 1,
+      next: { type: 'agent', stage: 'implement' },
+    })
+  })
+
+  it('a login or a permission that is missing holds the task at once', () => {
+    for (const kind of ['auth', 'permission'] as const) {
+      const one = walk(someRules(stories, 'none'))
+      one.effect(anAgent({ fault: { kind, message: 'not logged in' } }))
+      expect(one.state()).toMatchObject({ status: 'held', note: `${kind}: not logged in`, failures: 0 })
+    }
+  })
+
+  it('the wait grows to a quarter of an hour and no further', () => {
+    expect([1, 2, 3, 10, 11, 50].map(backOff)).toEqual([1_000, 2_000, 4_000, 512_000, 900_000, 900_000])
   })
 
   it('money is counted for calls that do not count', () => {

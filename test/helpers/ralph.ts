@@ -13,7 +13,8 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The built program; `npm test` builds it first. */
-export const program = fileURLToPath(new URL('../../dist/ralph.js', import.meta.url))
+export const program =
+  process.env.RALPH_PROGRAM ?? fileURLToPath(new URL('../../dist/ralph.js', import.meta.url))
 
 export type TestProject = {
   root: string

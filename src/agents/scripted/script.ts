@@ -1,5 +1,6 @@
 import { nearest } from '../nearest.ts'
-import { type Behaviour, behaviourNames, isRecord, readBehaviour } from './behaviour.ts'
+import { type Behaviour, behaviourNames, readBehaviour } from './behaviour.ts'
+import { isRecord } from './values.ts'
 
 /**
  * A script is a list of rules, or `{ rules, otherwise }`. A rule says for which calls it stands (`on`) and what is then
@@ -33,8 +34,7 @@ export class ScriptError extends Error {
 
 /** The whole script is checked before anything is played, so that a mistake in the last rule shows at once. */
 export async function readScript(text: string, name: string): Promise<Script> {
-  const script = checked(name, await parsed(text, name))
-  return script
+  return checked(name, await parsed(text, name))
 }
 
 async function parsed(text: string, name: string): Promise<unknown> {

@@ -15,6 +15,7 @@ export function ava(): RunnerCounter {
   }
   return {
     line(text) {
+      if (text === '' || (!text.startsWith('  ') && !counts && !ruler)) return
       if (text === '  ─') {
         ruler = true
         return

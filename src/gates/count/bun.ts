@@ -1,4 +1,4 @@
-import { count, createTally, type RunnerCounter } from './counter.ts'
+import { count, createTally, type RunnerCounter, starts } from './counter.ts'
 
 /** ` 1 pass`, ` 1 fail` … and at last `Ran 4 tests across 1 file.` */
 export function bun(): RunnerCounter {
@@ -6,6 +6,7 @@ export function bun(): RunnerCounter {
   let seen: Record<string, number> = {}
   return {
     line(text) {
+      if (!starts(text, 'bR (✗')) return
       if (/^bun test v\d/u.test(text)) {
         tally.begin()
         seen = {}

@@ -1,4 +1,4 @@
-import { count, createTally, type RunnerCounter } from './counter.ts'
+import { count, createTally, type RunnerCounter, starts } from './counter.ts'
 
 /**
  * Every test binary says `running 3 tests` and at its end `test result: …`; they are added up. A result that does not
@@ -12,6 +12,7 @@ export function cargo(): RunnerCounter {
   const name = (text: string) => tally.name(target ? `${target} ${text}` : text)
   return {
     line(text) {
+      if (!starts(text, 'rt f')) return
       const running = /^running (\d+) tests?$/u.exec(text)
       if (running) {
         tally.begin()

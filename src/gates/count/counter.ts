@@ -1,7 +1,20 @@
 import type { TestCounts } from '../../core/gate.ts'
 
-/** Reads one runner's output line by line. It sees every line and must stay cheap and bounded. */
+/**
+ * Reads one runner's output line by line. It sees every line and must stay cheap and bounded: no pattern may need more
+ * than linear time, and most lines should be passed over by their beginning (`starts`).
+ */
 export type RunnerCounter = { line(text: string): void; end(): TestCounts | null }
+
+/** A cheap look at a line's first character, before any pattern. */
+export function starts(text: string, characters: string): boolean {
+  return text !== '' && characters.includes(text.charAt(0))
+}
+
+export function startsWithDigit(text: string): boolean {
+  const code = text.charCodeAt(0)
+  return code >= 48 && code <= 57
+}
 
 /** Names kept per counter; a run with more failures is not excused by its names anyway. */
 export const maxNames = 200

@@ -1,4 +1,4 @@
-import { count, createTally, type RunnerCounter } from './counter.ts'
+import { count, createTally, type RunnerCounter, starts, startsWithDigit } from './counter.ts'
 
 /** `50% tests passed, 1 tests failed out of 2`; what did not run stands in the lines before. */
 export function ctest(): RunnerCounter {
@@ -8,6 +8,7 @@ export function ctest(): RunnerCounter {
   let failures = false
   return {
     line(text) {
+      if (!startsWithDigit(text) && !starts(text, 'TN \t')) return
       if (/^Test project \S/u.test(text)) {
         tally.begin()
         skipped = 0

@@ -11,7 +11,7 @@ export function deno(): RunnerCounter {
         tally.sum({ passed: found.passed ?? 0, failed: found.failed ?? 0, skipped: found.ignored ?? 0 })
         return
       }
-      const failed = /^(.+) => (\S+?):\d+:\d+$/u.exec(text)
+      const failed = !text.includes(' => ') ? null : /^(.+) => (\S+?):\d+:\d+$/u.exec(text)
       if (failed) tally.name(`${failed[2]} > ${failed[1]}`)
     },
     end: tally.total,

@@ -1,4 +1,4 @@
-import { count, createTally, type RunnerCounter } from './counter.ts'
+import { count, createTally, type RunnerCounter, starts } from './counter.ts'
 
 /**
  * One line per test project (`Failed!  - Failed: 1, Passed: 3, …`), with the newer logger one for all of them (`Test
@@ -20,6 +20,7 @@ export function dotnet(): RunnerCounter {
         if (part) block[(part[1] ?? '').toLowerCase()] = count(part[2])
         else close()
       }
+      if (!starts(text, 'PFSTN f')) return
       if (/^(?:Passed|Failed|Skipped)! +- Failed: |^ *Test summary: total: |^Total tests: \d+\. Passed: /u.test(text)) {
         sum(labelled(text))
       } else if (/^Total tests: \d+$|^Test run summary: /u.test(text)) block = {}

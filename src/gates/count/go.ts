@@ -1,4 +1,4 @@
-import { count, createTally, emptyCounts, type RunnerCounter } from './counter.ts'
+import { count, createTally, emptyCounts, type RunnerCounter, starts } from './counter.ts'
 
 /**
  * With `-v` or `-json` every test is told and counted, subtests too. Plain `go test` tells only packages, so packages
@@ -12,10 +12,8 @@ export function go(): RunnerCounter {
   let seen = false
   return {
     line(text) {
-      const mark = text.charCodeAt(0)
-      // `{`, `=`, `-`, space, `o`, `F`, `?`, `D`: nothing else begins a line that go prints about tests.
-      if (!'{=- oF?D\t'.includes(String.fromCharCode(mark))) return
-      if (mark === 0x7b) return json(text)
+      if (!starts(text, '{=- oF?D')) return
+      if (text.startsWith('{')) return json(text)
       const package_ = /^(ok|FAIL|\?) {0,3}\t(\S+)(?:\s+(.*))?$/u.exec(text)
       if (package_) return onePackage(package_[1] ?? '', package_[2] ?? '', package_[3] ?? '')
       if (/^=== RUN {3}/u.test(text)) verbose = true

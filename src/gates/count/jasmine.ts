@@ -1,4 +1,4 @@
-import { count, createTally, type RunnerCounter } from './counter.ts'
+import { count, createTally, type RunnerCounter, startsWithDigit } from './counter.ts'
 
 /** Jasmine (`3 specs, 1 failure, 1 pending spec`) and karma (`Executed 3 of 4 (1 FAILED) (skipped 1)`, repeated as it goes). */
 export function jasmine(): RunnerCounter {
@@ -8,6 +8,8 @@ export function jasmine(): RunnerCounter {
   return {
     line(text) {
       if (text === 'Failures:' || text === 'Pending:') failures = text === 'Failures:'
+      if (text.includes(': Executed ')) karma(text)
+      if (!failures && !startsWithDigit(text) && text !== 'No specs found') return
       const specs = /^(\d+) specs?, (\d+) failures?(?:, (\d+) pending specs?)?$/u.exec(text)
       if (specs) {
         failures = false
@@ -19,15 +21,6 @@ export function jasmine(): RunnerCounter {
         const name = /^\d+\) (.+)$/u.exec(text)
         if (name) tally.name(name[1] ?? '')
       }
-      const karma = /^(.{1,80}?): Executed (\d+) of \d+(?: \((\d+) FAILED\))?(?: \(skipped (\d+)\))?/u.exec(text)
-      if (karma && (browsers.has(karma[1] ?? '') || browsers.size < 20)) {
-        const failed = count(karma[3])
-        browsers.set(karma[1] ?? '', {
-          passed: Math.max(0, count(karma[2]) - failed),
-          failed,
-          skipped: count(karma[4]),
-        })
-      }
     },
     end() {
       for (const counts of browsers.values()) {
@@ -37,5 +30,13 @@ export function jasmine(): RunnerCounter {
       browsers.clear()
       return tally.total()
     },
+  }
+
+  function karma(text: string) {
+    const executed = /^([^:]{1,80}): Executed (\d+) of \d+(?: \((\d+) FAILED\))?(?: \(skipped (\d+)\))?/u.exec(text)
+    const browser = executed?.[1] ?? ''
+    if (!executed || (!browsers.has(browser) && browsers.size >= 20)) return
+    const failed = count(executed[3])
+    browsers.set(browser, { passed: Math.max(0, count(executed[2]) - failed), failed, skipped: count(executed[4]) })
   }
 }

@@ -1,4 +1,4 @@
-import { createTally, parts, type RunnerCounter } from './counter.ts'
+import { createTally, parts, type RunnerCounter, starts } from './counter.ts'
 
 /** `Test Suites: …`, `Tests: … 6 total`, `Snapshots: …` in a row, at the left edge: what a test logs is indented. */
 export function jest(): RunnerCounter {
@@ -15,6 +15,7 @@ export function jest(): RunnerCounter {
         if (text.startsWith('Snapshots:')) tally.sum(counted(tests))
         expected = 'suites'
       }
+      if (!starts(text, 'TNF ')) return
       if (/^Test Suites: .*\btotal$/u.test(text)) expected = 'tests'
       else if (/^No tests found, exiting with code/u.test(text)) tally.sum({})
       else if (text.startsWith('FAIL ')) file = /^FAIL (.+?)(?: \([\d.]+ m?s\))?$/u.exec(text)?.[1] ?? ''

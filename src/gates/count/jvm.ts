@@ -1,10 +1,11 @@
-import { count, createTally, type RunnerCounter } from './counter.ts'
+import { count, createTally, type RunnerCounter, starts, startsWithDigit } from './counter.ts'
 
 /** `Tests run: 5, Failures: 1, Errors: 0, Skipped: 1` once per module; the lines of single classes go on behind that. */
 export function maven(): RunnerCounter {
   const tally = createTally()
   return {
     line(text) {
+      if (!starts(text, '[TN') && !text.endsWith('!')) return
       const bare = text.replace(/^\[(?:INFO|ERROR|WARNING)\] /u, '')
       const summary = /^Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)\s*$/u.exec(bare)
       if (summary) {
@@ -12,8 +13,9 @@ export function maven(): RunnerCounter {
         const skipped = count(summary[4])
         tally.sum({ passed: Math.max(0, count(summary[1]) - failed - skipped), failed, skipped })
       } else if (/^No tests to run\.$/u.test(bare)) tally.sum({})
-      const name = /^(.+?)(?: --)? +Time elapsed: .* <<< (?:FAILURE|ERROR)!$/u.exec(bare)
-      if (name && !(name[1] ?? '').startsWith('Tests run:')) tally.name(name[1] ?? '')
+      if (!/ <<< (?:FAILURE|ERROR)!$/u.test(bare) || bare.startsWith('Tests run:')) return
+      const end = bare.indexOf('Time elapsed:')
+      if (end > 0) tally.name(bare.slice(0, end).replace(/ --\s*$/u, ''))
     },
     end: tally.total,
   }
@@ -26,6 +28,8 @@ export function gradle(): RunnerCounter {
   let tasks = 0
   return {
     line(text) {
+      if (text.endsWith(' FAILED') && /^\S+ > /u.test(text)) tally.name(text.slice(0, -' FAILED'.length))
+      if (!startsWithDigit(text) && !starts(text, '>:')) return
       const summary = /^(\d+) tests? completed(?:, (\d+) failed)?(?:, (\d+) skipped)?$/u.exec(text)
       if (summary) {
         const failed = count(summary[2])
@@ -36,8 +40,6 @@ export function gradle(): RunnerCounter {
       const task = /^(?:> Task )?:(?:[\w.-]+:)*test( NO-SOURCE)?\b/u.exec(text)
       if (task?.[1]) empty += 1
       else if (task) tasks += 1
-      const name = /^(\S+(?: > .+)+) FAILED$/u.exec(text)
-      if (name) tally.name(name[1] ?? '')
     },
     end() {
       if (empty > 0 && tasks === 0) tally.sum({})

@@ -1,10 +1,11 @@
-import { count, createTally, type RunnerCounter } from './counter.ts'
+import { count, createTally, type RunnerCounter, starts, startsWithDigit } from './counter.ts'
 
 /** ExUnit: `1 doctest, 3 tests, 1 failure, 1 skipped`; bats in its pretty form says the same. */
 export function mix(): RunnerCounter {
   const tally = createTally()
   return {
     line(text) {
+      if (!startsWithDigit(text) && !starts(text, ' ')) return
       const summary =
         /^(?:(\d+) doctests?, )?(?:(\d+) propert(?:y|ies), )?(\d+) tests?, (\d+) failures?(.*)$/u.exec(text)
       if (summary) {

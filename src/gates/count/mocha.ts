@@ -11,6 +11,10 @@ export function mocha(): RunnerCounter {
   }
   return {
     line(text) {
+      if (!text.startsWith('  ')) {
+        title = null
+        return
+      }
       const summary = /^ {2}(\d+) (passing|pending|failing)(?: \([^)]*\))?$/u.exec(text)
       if (summary) {
         const value = count(summary[1])

@@ -1,4 +1,4 @@
-import { count, createTally, parts, type RunnerCounter } from './counter.ts'
+import { count, createTally, parts, type RunnerCounter, starts, startsWithDigit } from './counter.ts'
 
 /** `OK (2 tests, 2 assertions)` or `Tests: 5, Assertions: 2, Errors: 1, Failures: 1, Skipped: 1.`; also Pest. */
 export function phpunit(): RunnerCounter {
@@ -6,6 +6,7 @@ export function phpunit(): RunnerCounter {
   let hollow = 0
   return {
     line(text) {
+      if (!startsWithDigit(text) && !starts(text, 'PNOT ')) return
       if (/^PHPUnit \d/u.test(text)) {
         tally.begin()
         hollow = 0

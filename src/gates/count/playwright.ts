@@ -1,4 +1,4 @@
-import { count, createTally, type RunnerCounter } from './counter.ts'
+import { count, createTally, type RunnerCounter, starts } from './counter.ts'
 
 /** Between `Running 4 tests using 1 worker` and the next such line; a flaky test passed in the end. */
 export function playwright(): RunnerCounter {
@@ -7,6 +7,7 @@ export function playwright(): RunnerCounter {
   let naming = false
   return {
     line(text) {
+      if (!starts(text, 'R ')) return
       if (/^Running \d+ tests? using \d+ workers?/u.test(text)) {
         tally.begin()
         seen = {}

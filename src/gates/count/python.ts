@@ -1,10 +1,11 @@
-import { count, createTally, parts, type RunnerCounter } from './counter.ts'
+import { count, createTally, parts, type RunnerCounter, starts, startsWithDigit } from './counter.ts'
 
 /** `=== 2 failed, 1 passed, 1 skipped, 1 xfailed, 1 error in 1.23s ===`, with `-q` without the rulers. */
 export function pytest(): RunnerCounter {
   const tally = createTally()
   return {
     line(text) {
+      if (!startsWithDigit(text) && !starts(text, '=FEn')) return
       if (/^=+ test session starts =+$/u.test(text)) {
         tally.begin()
         return
@@ -35,6 +36,7 @@ export function unittest(): RunnerCounter {
   let ran: number | null = null
   return {
     line(text) {
+      if (ran === null && !starts(text, 'FER')) return
       const name = /^(?:FAIL|ERROR): (\S.*)$/u.exec(text)
       if (name) tally.name(name[1] ?? '')
       const summary = /^Ran (\d+) tests? in [\d.]+s$/u.exec(text)

@@ -1,10 +1,11 @@
-import { count, createTally, type RunnerCounter } from './counter.ts'
+import { count, createTally, type RunnerCounter, starts, startsWithDigit } from './counter.ts'
 
 /** `3 examples, 1 failure, 1 pending`, and the failures as `rspec ./a_spec.rb:3 # sum fails here`. */
 export function rspec(): RunnerCounter {
   const tally = createTally()
   return {
     line(text) {
+      if (!startsWithDigit(text) && !starts(text, 'r')) return
       const summary =
         /^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?(?:, (\d+) errors? occurred outside of examples)?$/u.exec(text)
       if (summary) {
@@ -26,6 +27,7 @@ export function minitest(): RunnerCounter {
   let named = false
   return {
     line(text) {
+      if (!named && !startsWithDigit(text) && !starts(text, ' ')) return
       const summary =
         /^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors(?:, (\d+) (?:skips|pendings))?(?:, (\d+) omissions)?/u.exec(
           text,

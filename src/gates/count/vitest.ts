@@ -1,4 +1,4 @@
-import { count, createTally, parts, type RunnerCounter } from './counter.ts'
+import { count, createTally, parts, type RunnerCounter, starts } from './counter.ts'
 
 /** ` Test Files  1 failed | 1 passed (2)` and, on the very next line, `      Tests  1 failed | 3 passed (4)`. */
 export function vitest(): RunnerCounter {
@@ -7,6 +7,10 @@ export function vitest(): RunnerCounter {
   let last = { passed: 0, failed: 0, skipped: 0 }
   return {
     line(text) {
+      if (!starts(text, ' NT')) {
+        afterFiles = false
+        return
+      }
       if (/^ (?:RUN|DEV) {2}v\d/u.test(text)) tally.begin()
       const tests = afterFiles ? /^ +Tests {2}(.+)$/u.exec(text)?.[1] : undefined
       if (tests !== undefined) {

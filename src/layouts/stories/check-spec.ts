@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { oneLine } from '../../core/text.ts'
 import { parseFrontMatter } from '../front-matter.ts'
 import type { Problem } from '../layout.ts'
 import type { SpecFile } from './scan.ts'
@@ -51,7 +52,7 @@ export function checkSpec(root: string, file: SpecFile, recorded: boolean): Prob
     })
   }
   const status = front.fields.get('status')
-  const word = status?.items[0] ?? ''
+  const word = oneLine(status?.items[0] ?? '', 40)
   if (front.present && word === '') {
     add('warning', status?.line ?? 1, {
       message: 'has no status',

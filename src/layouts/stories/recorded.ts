@@ -13,7 +13,7 @@ export function recordedStories(root: string): { id: string; source: string }[] 
   return doneLines(root).map(id => ({ id, source: progressFile }))
 }
 
-const doneLine = /^[ \t\ufeff]*\[DONE\] Story (\d+(?:\.\d+)+)(?![\w])/gmu
+const doneLine = /^[ \t\ufeff]*\[DONE\] Story (\d+(?:\.\d+)+)(?!\w)/gmu
 
 /** Only at the start of a line: a learning or a reason may quote such a line. */
 function doneLines(root: string): string[] {

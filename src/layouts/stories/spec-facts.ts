@@ -40,7 +40,7 @@ export function specFacts(text: string): SpecFacts {
   const priority = items('priority')[0] ?? ''
   return {
     status: items('status')[0] ?? '',
-    needs: items('depends_on').map(need => need.replace(/^story[- ]/iu, '')),
+    needs: items('depends_on'),
     needsLine: front.fields.get('depends_on')?.line ?? null,
     verify: items('verify'),
     allows: items('allows'),

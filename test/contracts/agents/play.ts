@@ -7,6 +7,7 @@ import { afterEach } from 'vitest'
 import type { Agent, AgentEvent, AgentReport } from '../../../src/agents/agent.ts'
 import { classify } from '../../../src/core/fault.ts'
 import type { Fault } from '../../../src/core/outcome.ts'
+import { createLines } from '../../../src/process/lines.ts'
 
 export const noon = Date.UTC(2026, 10, 15, 12)
 
@@ -82,19 +83,10 @@ export async function play(agent: Agent, options: PlayOptions): Promise<Played> 
 async function eachLine(stream: NodeJS.ReadableStream | null, take: (line: string) => void): Promise<void> {
   if (!stream) return
   const decoder = new StringDecoder('utf8')
-  let rest = ''
-  for await (const chunk of stream) {
-    const lines = (rest + decoder.write(chunk as Buffer)).split('\n')
-    rest = lines.pop() ?? ''
-    // As the engine does: a line without an end comes in pieces.
-    if (rest.length > 1_048_576) {
-      take(rest)
-      rest = ''
-    }
-    lines.forEach(take)
-  }
-  rest += decoder.end()
-  if (rest) take(rest)
+  const lines = createLines(1024 * 1024, take)
+  for await (const chunk of stream) lines.text(decoder.write(chunk as Buffer))
+  lines.text(decoder.end())
+  lines.end()
 }
 
 /** A fresh folder per test. */

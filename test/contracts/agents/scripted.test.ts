@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { scripted } from '../../../src/agents/scripted/index.ts'
+import { readScript, ScriptError } from '../../../src/agents/scripted/script.ts'
 import { agentContract } from './agent-contract.ts'
 import { useScriptedProgram } from './bundle-scripted.ts'
 import { play, useFolder } from './play.ts'
@@ -90,12 +91,18 @@ describe('scripted: rules', () => {
     ['just text', 'a script is a list of rules'],
     ['- do: [', 'script.yaml: '],
     ['otherwise: [{ sleep: -1 }]', 'otherwise, step 1: sleep: expected a number'],
-  ])('refuses %j before anything is played', async (text, message) => {
-    const played = await playsYaml(text)
+  ])('refuses %j and names the entry', async (text, message) => {
+    await expect(readScript(text, 'script.yaml')).rejects.toThrow(message)
+    await expect(readScript(text, 'script.yaml')).rejects.toThrow(ScriptError)
+  })
+
+  it('plays nothing of a script that is wrong anywhere, and leaves with 2', async () => {
+    const played = await playsYaml('- do: [{ say: hello }]\n- do: [{ wrte: b }]')
     expect(played.exit).toBe(2)
     expect(played.report.message).toBe('')
-    expect(played.report.tail).toContain(message)
-    expect(played.report.tail).not.toContain('    at ')
+    expect(played.report.tail).toMatch(
+      /^scripted agent: .*script\.yaml: rule 2, step 1: 'wrte' is not a behaviour; did you mean 'write'\?$/u,
+    )
   })
 
   it('probes the script too', async () => {

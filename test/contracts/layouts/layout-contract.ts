@@ -121,6 +121,7 @@ export function layoutContract({ layout, files, settings = {}, fragile }: Layout
       const before = snapshot(project.root)
       await layout.write(project, story(layout, project).view())
       const specs = layout.read(project).tasks.map(task => task.spec)
+      for (const path of layout.state) expect([path, matchesAny(path, layout.owned)]).toEqual([path, true])
       for (const [path, content] of Object.entries(snapshot(project.root))) {
         if (content !== before[path] && !specs.includes(path))
           expect([path, matchesAny(path, layout.owned)]).toEqual([path, true])

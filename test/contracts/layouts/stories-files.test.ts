@@ -123,6 +123,17 @@ describe('.ralph/state.json', () => {
     expect(now()).toEqual(state(['1.1', '8.3'], null, 0))
   })
 
+  it('lists stories in the order they were completed, also when the file was lost', async () => {
+    const { write, state: now, journal, root } = begin()
+    journal.done('8.4')
+    journal.done('8.3')
+    await write()
+    expect(now()).toEqual(state(['8.4', '8.3'], null, 0))
+    rmSync(join(root, '.ralph'), { recursive: true })
+    await write()
+    expect(now()).toEqual(state(['8.4', '8.3'], null, 0))
+  })
+
   it('keeps a copy of a broken file before it writes, and never overwrites an earlier copy', async () => {
     const { write, text, journal, root } = begin({
       '.ralph/state.json': '{ "completed_stories": [\n"8.3",, ',

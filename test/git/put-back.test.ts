@@ -1,0 +1,534 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { putBack, restorePaths } from '../../src/git/put-back.ts'
+import { openRepository, type Repository } from '../../src/git/repository.ts'
+import { forgetPositions, keepPosition, takePosition } from '../../src/git/snapshot.ts'
+import { busyProject } from './busy-project.ts'
+import {
+  files,
+  projectAt,
+  removeTempFolders,
+  repositoryState,
+  type TempProject,
+  tempProject,
+} from './temp-project.ts'
+
+afterAll(removeTempFolders)
+
+const ref = 'refs/ralph/run/1'
+const keepAs = 'refs/ralph/kept/1'
+
+async function start(project: TempProject) {
+  const repository = await openRepository(project.root)
+  const position = await takePosition(repository)
+  const base = await keepPosition(repository, position, ref)
+  return { repository, position, base, before: repositoryState(project) }
+}
+
+describe('G-19 putting back', () => {
+  it('G-19 undoes edits, renames, deletions, modes, links and new files, and leaves the earlier uncommitted work as it was', async () => {
+    const project = busyProject()
+    const { repository, base, before } = await start(project)
+    project.write('a.txt', 'by the agent\n')
+    fs.renameSync(path.join(project.root, 'b.txt'), path.join(project.root, 'renamed.txt'))
+    project.remove('new.txt')
+    project.remove('link')
+    project.write('link', 'now a file\n')
+    fs.chmodSync(path.join(project.root, 'run.sh'), 0o644)
+    project.write('dir/d.txt', 'the user had deleted it\n')
+    project.write('notes.txt', 'spoilt\n')
+    project.write('made/by/agent.txt', 'new\n')
+    project.git('add', '-A')
+
+    const result = await putBack(repository, base, { keepAs })
+    expect(repositoryState(project)).toEqual(before)
+    expect(project.exists('made')).toBe(false)
+    expect(result.kept).toBe(keepAs)
+    expect(result.files.map(file => `${file.how} ${file.path}`)).toEqual([
+      'modified a.txt',
+      'deleted b.txt',
+      'added dir/d.txt',
+      'modified link',
+      'added made/by/agent.txt',
+      'deleted new.txt',
+      'modified notes.txt',
+      'added renamed.txt',
+      'modified run.sh',
+    ])
+    expect(project.git('show', `${keepAs}:made/by/agent.txt`)).toBe('new\n')
+    expect(project.git('show', `${keepAs}:notes.txt`)).toBe('spoilt\n')
+  })
+
+  it('H-24 undoes the commits, branches, tags and stash entries of the attempt, and keeps its commits', async () => {
+    const project = busyProject()
+    const { repository, base, before } = await start(project)
+    project.write('a.txt', 'by the agent\n')
+    project.git('commit', '-q', '-a', '-m', 'Mine')
+    const mine = project.git('rev-parse', 'HEAD').trim()
+    project.git('checkout', '-q', '-b', 'feature')
+    project.git('commit', '-q', '--allow-empty', '-m', 'There')
+    const there = project.git('rev-parse', 'HEAD').trim()
+    project.git('branch', '-f', 'other', 'HEAD')
+    project.git('tag', 'v2')
+    project.git('tag', '-d', 'v1')
+    project.git('stash', 'drop', '-q')
+    project.git('checkout', '-q', '--detach')
+
+    const { kept } = await putBack(repository, base, { keepAs })
+    expect(repositoryState(project)).toEqual(before)
+    const log = project.git('log', '--format=%H', String(kept))
+    expect(log).toContain(mine)
+    expect(log).toContain(there)
+  })
+
+  it('puts back after a rewritten history, a deleted branch and an unborn one', async () => {
+    const project = busyProject()
+    const { repository, base, before } = await start(project)
+    project.git('checkout', '-q', '--orphan', 'empty')
+    project.git('rm', '-q', '-r', '-f', '--cached', '.')
+    project.git('branch', '-D', 'main')
+    project.git('branch', 'main/nested', 'other')
+    await putBack(repository, base, { keepAs })
+    expect(repositoryState(project)).toEqual(before)
+  })
+
+  it('G-19 puts back from the recorded start alone, in another process, after a merge that was interrupted', async () => {
+    const project = busyProject()
+    const { base, before } = await start(project)
+    project.git('stash', 'push', '-q', '--include-untracked')
+    project.git('checkout', '-q', 'other')
+    project.write('a.txt', 'conflict\n')
+    project.git('commit', '-q', '-a', '-m', 'Conflict')
+    project.git('checkout', '-q', 'main')
+    project.write('a.txt', 'other side\n')
+    project.git('commit', '-q', '-a', '-m', 'Other side')
+    expect(project.tryGit('merge', 'other')).toBe(false)
+    fs.writeFileSync(path.join(project.root, '.git/index.lock'), '')
+    fs.writeFileSync(path.join(project.root, '.git/refs/heads/main.lock'), '')
+
+    await expect(openRepository(project.root)).rejects.toThrow('A merge is in progress')
+    const later = await openRepository(project.root, { recovering: true })
+    const { kept } = await putBack(later, JSON.parse(JSON.stringify(base)), { keepAs })
+    expect(repositoryState(project)).toEqual(before)
+    expect(kept).toBe(keepAs)
+    expect(project.exists('.git/MERGE_HEAD')).toBe(false)
+    await openRepository(project.root)
+  })
+
+  it('puts files, branch and commit back even when the record of the start is lost', async () => {
+    const project = tempProject({ 'a.txt': 'one\n', 'b.txt': 'two\n' })
+    const { base } = await start(project)
+    const before = files(project.root)
+    project.write('a.txt', 'changed\n')
+    project.remove('b.txt')
+    project.git('commit', '-q', '-a', '-m', 'Mine')
+    project.git('checkout', '-q', '-b', 'elsewhere')
+    fs.rmSync(path.join(project.root, '.ralph/git/positions'), { recursive: true })
+
+    const later = await openRepository(project.root, { recovering: true })
+    await putBack(later, base, { keepAs })
+    expect(files(project.root)).toEqual(before)
+    expect(project.git('symbolic-ref', 'HEAD').trim()).toBe('refs/heads/main')
+    expect(project.git('rev-parse', 'HEAD').trim()).toBe(base.head)
+    expect(project.git('status', '--porcelain', '--untracked-files=no')).toBe('')
+  })
+
+  it('can be repeated when it was interrupted half-way, and keeps the first, whole state', async () => {
+    const project = busyProject()
+    const { repository, base, before } = await start(project)
+    project.write('a.txt', 'by the agent\n')
+    project.write('made.txt', 'new\n')
+    await putBack(repository, base, { keepAs })
+    const first = project.git('rev-parse', keepAs)
+    project.write('a.txt', 'by the agent\n')
+    const later = await openRepository(project.root, { recovering: true })
+    await putBack(later, base, { keepAs })
+    expect(repositoryState(project)).toEqual(before)
+    expect(project.git('rev-parse', keepAs)).toBe(first)
+    expect(project.git('show', `${keepAs}-2:a.txt`)).toBe('by the agent\n')
+  })
+
+  it('keeps nothing and changes nothing when nothing was changed', async () => {
+    const project = busyProject()
+    const { repository, base, before } = await start(project)
+    const result = await putBack(repository, base, { keepAs })
+    expect(result).toMatchObject({ kept: null, files: [], lost: [] })
+    expect(repositoryState(project)).toEqual(before)
+    expect(project.git('for-each-ref', 'refs/ralph/kept')).toBe('')
+  })
+
+  it('keeps nothing when asked not to', async () => {
+    const project = busyProject()
+    const { repository, base, before } = await start(project)
+    project.write('a.txt', 'by the agent\n')
+    const { kept } = await putBack(repository, base, { keepAs: null })
+    expect(kept).toBeNull()
+    expect(repositoryState(project)).toEqual(before)
+  })
+
+  it('leaves the files of the engine as they are', async () => {
+    const project = tempProject({ 'a.txt': 'one\n', 'plan.md': 'open\n', 'state/tasks.json': '[]\n' })
+    const { repository, base } = await start(project)
+    project.write('a.txt', 'changed\n')
+    project.write('plan.md', 'done\n')
+    project.write('state/extra.json', '{}\n')
+    project.remove('state/tasks.json')
+    await putBack(repository, base, { keepAs, exclude: ['plan.md', 'state/'] })
+    expect(project.read('a.txt')).toBe('one\n')
+    expect(project.read('plan.md')).toBe('done\n')
+    expect(project.exists('state/extra.json')).toBe(true)
+    expect(project.exists('state/tasks.json')).toBe(false)
+  })
+
+  it('puts a file back where the agent made a folder, and the other way round, and never writes through a link', async () => {
+    const project = tempProject({ 'a.txt': 'one\n', 'dir/b.txt': 'two\n', 'deep/er/c.txt': 'three\n' })
+    const outside = tempProject({ 'c.txt': 'outside\n' })
+    const { repository, base, before } = await start(project)
+    project.remove('a.txt')
+    project.write('a.txt/inner.txt', 'x\n')
+    project.remove('dir')
+    project.write('dir', 'a file\n')
+    project.remove('deep/er')
+    fs.symlinkSync(outside.root, path.join(project.root, 'deep/er'))
+    await putBack(repository, base, { keepAs })
+    expect(repositoryState(project)).toEqual(before)
+    expect(outside.read('c.txt')).toBe('outside\n')
+    expect(outside.exists('.git')).toBe(true)
+  })
+
+  it('handles any file name', async () => {
+    const names = [
+      'with space.txt',
+      'new\nline.txt',
+      'ünïcode 💀.txt',
+      '-rf',
+      '--',
+      '*',
+      '[a]',
+      ':(top)x',
+      'tab\there',
+      'quote"\\',
+      ' ',
+      '!x',
+      '#y',
+    ]
+    const project = tempProject(Object.fromEntries(names.map(name => [name, `content of ${name}\n`])))
+    const { repository, base, before } = await start(project)
+    for (const [index, name] of names.entries()) {
+      if (index % 3 === 0) project.write(name, 'changed\n')
+      if (index % 3 === 1) project.remove(name)
+      project.write(`new/${name}`, 'new\n')
+    }
+    const { files: undone } = await putBack(repository, base, { keepAs })
+    expect(repositoryState(project)).toEqual(before)
+    expect(undone.map(file => file.path)).toContain('new\nline.txt')
+    expect(undone.map(file => file.path)).toContain('new/ünïcode 💀.txt')
+  })
+
+  it('handles names that are not UTF-8', async () => {
+    const project = tempProject()
+    const { repository, base, before } = await start(project)
+    const name = Buffer.concat([
+      Buffer.from(`${project.root}/bad-`),
+      Buffer.from([0xff, 0xfe, 0xe2, 0x82]),
+      Buffer.from('.txt'),
+    ])
+    fs.writeFileSync(name, 'agent\n')
+    const { files: undone } = await putBack(repository, base, { keepAs })
+    expect(undone).toHaveLength(1)
+    expect(fs.existsSync(name)).toBe(false)
+    expect(repositoryState(project)).toEqual(before)
+  })
+
+  it('gives back the very bytes, whatever line ends, encodings and filters are configured', async () => {
+    const project = tempProject()
+    project.write(
+      '.gitattributes',
+      '* text=auto eol=crlf\n*.id ident\n*.u16 working-tree-encoding=UTF-16LE\n*.up filter=upper\n',
+    )
+    project.git('config', 'filter.upper.clean', 'tr a-z A-Z')
+    project.git('config', 'filter.upper.smudge', 'tr A-Z a-z')
+    project.git('config', 'core.autocrlf', 'true')
+    const bytes: Record<string, Buffer> = {
+      'mixed.txt': Buffer.from('a\r\nb\nc\r\n'),
+      'x.id': Buffer.from('$Id$\r\n'),
+      'y.u16': Buffer.from('hé\r\n', 'utf16le'),
+      'z.up': Buffer.from('MiXed\n'),
+      'bin.dat': Buffer.from([0, 13, 10, 10, 255, 0]),
+    }
+    for (const [name, content] of Object.entries(bytes)) project.write(name, content)
+    project.git('add', '-A')
+    project.git('commit', '-q', '-m', 'Odd files')
+    const { repository, base } = await start(project)
+    for (const name of Object.keys(bytes)) project.write(name, 'spoilt!\n')
+    project.git('commit', '-q', '-a', '-m', 'Spoilt')
+    await putBack(repository, base, { keepAs })
+    for (const [name, content] of Object.entries(bytes))
+      expect(fs.readFileSync(path.join(project.root, name)).equals(content), name).toBe(true)
+    expect(project.git('status', '--porcelain', '--untracked-files=no')).toBe('')
+  })
+
+  it('keeps an empty folder of the user that the agent used', async () => {
+    const project = tempProject()
+    fs.mkdirSync(path.join(project.root, 'mine/empty'), { recursive: true })
+    await new Promise(resolve => setTimeout(resolve, 30))
+    const { repository, base } = await start(project)
+    project.write('mine/empty/x.txt', 'agent\n')
+    await putBack(repository, base, { keepAs })
+    expect(project.exists('mine/empty/x.txt')).toBe(false)
+    expect(project.exists('mine/empty')).toBe(true)
+  })
+})
+
+describe('ignored files', () => {
+  it('are left alone, also when the agent takes the rule away, adds them by force or changes .git/info/exclude', async () => {
+    const project = busyProject()
+    project.write('.git/info/exclude', 'private.txt\n')
+    project.write('private.txt', 'mine\n')
+    const { repository, base, before } = await start(project)
+    project.write('debug.log', 'more\n')
+    project.write('.gitignore', '.ralph/\n')
+    fs.writeFileSync(path.join(project.root, '.git/info/exclude'), '')
+    project.git('add', '-f', '.env', 'debug.log', 'private.txt')
+    project.git('commit', '-q', '-m', 'All of it')
+    project.write('a.txt', 'agent\n')
+    await takePosition(repository)
+    await putBack(repository, base, { keepAs })
+    expect(project.read('.env')).toBe('SECRET=1\n')
+    expect(project.read('private.txt')).toBe('mine\n')
+    expect(project.read('debug.log')).toBe('more\n')
+    fs.writeFileSync(path.join(project.root, '.git/info/exclude'), 'private.txt\n')
+    project.write('debug.log', 'log\n')
+    expect(repositoryState(project)).toEqual(before)
+  })
+
+  it('do not hide the work of an agent that writes its own rules', async () => {
+    const project = busyProject()
+    const { repository, base, before } = await start(project)
+    project.write('.gitignore', '.ralph/\n*.log\n.env\nbuild/\n')
+    project.write('build/out.js', 'built\n')
+    const { kept } = await putBack(repository, base, { keepAs })
+    expect(repositoryState(project)).toEqual(before)
+    expect(project.git('show', `${kept}-ignored:build/out.js`)).toBe('built\n')
+    expect(project.git('show', `${kept}:.gitignore`)).toContain('build/')
+  })
+
+  it('keep their old content when they are tracked', async () => {
+    const project = tempProject({ 'a.txt': 'one\n' })
+    project.write('.gitignore', '*.gen\n')
+    project.write('x.gen', 'tracked all the same\n')
+    project.git('add', '-f', 'x.gen', '.gitignore')
+    project.write('y.gen', 'only staged\n')
+    project.git('commit', '-q', '-m', 'Generated')
+    project.git('add', '-f', 'y.gen')
+    const { repository, base, before } = await start(project)
+    project.write('x.gen', 'changed\n')
+    project.write('y.gen', 'changed\n')
+    await putBack(repository, base, { keepAs })
+    expect(repositoryState(project)).toEqual(before)
+  })
+
+  it('include the folder of Ralph, even if the project says otherwise', async () => {
+    const project = tempProject({ '.gitignore': '!.ralph/\n!**\n' })
+    project.write('.ralph/ralph.db', 'journal 1\n')
+    const { repository, base } = await start(project)
+    project.write('.ralph/ralph.db', 'journal 2\n')
+    project.write('a.txt', 'agent\n')
+    await putBack(repository, base, { keepAs })
+    expect(project.read('.ralph/ralph.db')).toBe('journal 2\n')
+    expect(project.git('ls-tree', '-r', '--name-only', base.tree)).not.toContain('.ralph')
+  })
+})
+
+describe('very large untracked files', () => {
+  const large = 51 * 1024 * 1024
+  const sparse = (project: TempProject, name: string) => {
+    project.write(name, '')
+    fs.truncateSync(path.join(project.root, name), large)
+  }
+
+  it('are not stored; new ones are set aside, changed ones are named', async () => {
+    const project = tempProject()
+    sparse(project, 'video.bin')
+    sparse(project, 'other.bin')
+    const { repository, base } = await start(project)
+    expect(project.git('ls-tree', '-r', '--name-only', base.tree)).toBe('a.txt\n')
+    project.write('video.bin', 'cut\n')
+    sparse(project, 'made/by-agent.bin')
+    const result = await putBack(repository, base, { keepAs })
+    expect(result.lost).toEqual(['video.bin'])
+    expect(project.read('video.bin')).toBe('cut\n')
+    expect(project.exists('other.bin')).toBe(true)
+    expect(project.exists('made')).toBe(false)
+    expect(project.exists(`.ralph/set-aside/${keepAs}/made/by-agent.bin`)).toBe(true)
+  })
+
+  it('are treated like repositories inside the project', async () => {
+    const project = tempProject()
+    const mine = path.join(project.root, 'mine')
+    fs.cpSync(tempProject().root, mine, { recursive: true })
+    const { repository, base } = await start(project)
+    fs.cpSync(tempProject().root, path.join(project.root, 'vendor/lib'), { recursive: true })
+    project.write('mine/a.txt', 'changed\n')
+    await putBack(repository, base, { keepAs })
+    expect(project.exists('vendor')).toBe(false)
+    expect(project.read('mine/a.txt')).toBe('changed\n')
+    expect(project.exists(`.ralph/set-aside/${keepAs}/vendor/lib/.git`)).toBe(true)
+  })
+})
+
+describe('restorePaths', () => {
+  it('gives back single files and leaves everything else as the agent made it', async () => {
+    const project = busyProject()
+    const { repository, base } = await start(project)
+    project.write('a.txt', 'agent\n')
+    project.write('notes.txt', 'agent\n')
+    project.remove('run.sh')
+    project.write('extra/new.txt', 'agent\n')
+    await restorePaths(repository, base, ['notes.txt', 'run.sh', 'extra/new.txt'])
+    expect(project.read('a.txt')).toBe('agent\n')
+    expect(project.read('notes.txt')).toBe('untracked\n')
+    expect(fs.statSync(path.join(project.root, 'run.sh')).mode & 0o111).not.toBe(0)
+    expect(project.exists('extra')).toBe(false)
+  })
+})
+
+describe('where it works', () => {
+  const attempt = (project: TempProject) => {
+    project.write('a.txt', 'agent\n')
+    project.write('new/x.txt', 'agent\n')
+    project.git('add', '-A', '.')
+    project.git('commit', '-q', '-m', 'Agent')
+  }
+  const check = async (project: TempProject) => {
+    const { repository, base, before } = await start(project)
+    attempt(project)
+    await putBack(repository, base, { keepAs })
+    expect(repositoryState(project)).toEqual(before)
+    return { repository, base }
+  }
+
+  it('in a folder below the top, and only there', async () => {
+    const top = tempProject({
+      'packages/app/a.txt': 'one\n',
+      'packages/lib/b.txt': 'two\n',
+      '.gitignore': '*.tmp\n.ralph/\n',
+    })
+    const project = { ...top, ...subProject(top, 'packages/app') }
+    project.write('x.tmp', 'ignored by the rules of the top\n')
+    const { repository, base, before } = await start(project)
+    expect(top.git('ls-tree', '-r', '--name-only', base.tree)).toBe('packages/app/a.txt\n')
+    attempt(project)
+    top.write('packages/lib/b.txt', 'changed meanwhile\n')
+    const result = await putBack(repository, base, { keepAs })
+    expect(result.files.map(file => file.path)).toEqual(['a.txt', 'new/x.txt'])
+    expect(top.read('packages/lib/b.txt')).toBe('changed meanwhile\n')
+    top.write('packages/lib/b.txt', 'two\n')
+    expect(repositoryState(project)).toEqual(before)
+  })
+
+  it('on a detached HEAD', async () => {
+    const project = busyProject()
+    project.git('checkout', '-q', '--detach')
+    const { base } = await check(project)
+    expect(base.branch).toBeNull()
+  })
+
+  it('in a linked worktree, without touching what others do in theirs', async () => {
+    const main = tempProject()
+    const place = `${main.root}-linked`
+    main.git('worktree', 'add', '-q', '-b', 'task', place)
+    try {
+      const project = projectAt(place)
+      const { repository, base, before } = await start(project)
+      attempt(project)
+      project.git('checkout', '-q', '-b', 'agent-branch')
+      main.write('a.txt', 'the user goes on\n')
+      main.git('commit', '-q', '-a', '-m', 'By the user')
+      main.git('tag', 'by-the-user')
+      const users = main.git('rev-parse', 'main')
+      await putBack(repository, base, { keepAs })
+      const after = repositoryState(project)
+      for (const part of ['files', 'index', 'staged', 'stash']) expect(after[part]).toBe(before[part])
+      expect(project.git('rev-parse', 'task').trim()).toBe(base.head)
+      expect(main.git('rev-parse', 'main')).toBe(users)
+      expect(main.git('tag')).toBe('by-the-user\n')
+    } finally {
+      fs.rmSync(place, { recursive: true, force: true })
+    }
+  })
+
+  it('leaves branches alone that another worktree has checked out', async () => {
+    const project = tempProject()
+    const place = `${project.root}-other`
+    project.git('worktree', 'add', '-q', '-b', 'task', place)
+    try {
+      const other = projectAt(place)
+      const { repository, base } = await start(project)
+      attempt(project)
+      other.git('commit', '-q', '--allow-empty', '-m', 'In the other one')
+      const task = other.git('rev-parse', 'HEAD')
+      await putBack(repository, base, { keepAs })
+      expect(other.git('rev-parse', 'task')).toBe(task)
+    } finally {
+      fs.rmSync(place, { recursive: true, force: true })
+    }
+  })
+
+  it('with a submodule, whose content is left alone', async () => {
+    const library = tempProject({ 'lib.txt': 'library\n' })
+    const project = tempProject()
+    project.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', library.root, 'lib')
+    project.git('commit', '-q', '-m', 'Submodule')
+    const { repository, base } = await start(project)
+    expect(base.tree).toBe(project.git('rev-parse', 'HEAD^{tree}').trim())
+    project.write('lib/lib.txt', 'changed in the submodule\n')
+    project.write('a.txt', 'agent\n')
+    await putBack(repository, base, { keepAs })
+    expect(project.read('lib/lib.txt')).toBe('changed in the submodule\n')
+    expect(project.read('a.txt')).toBe('one\n')
+  })
+
+  it('in a repository with SHA-256', async () => {
+    const project = tempProject()
+    fs.rmSync(path.join(project.root, '.git'), { recursive: true })
+    project.git('init', '-q', '--object-format=sha256')
+    project.git('add', '-A')
+    project.git('commit', '-q', '-m', 'Start')
+    await check(project)
+  })
+})
+
+describe('forgetPositions', () => {
+  it('deletes references, records and copies that nobody needs, and no others', async () => {
+    const project = busyProject()
+    const repository: Repository = await openRepository(project.root)
+    const one = await keepPosition(repository, await takePosition(repository), 'refs/ralph/run/1')
+    project.git('add', 'a.txt')
+    const two = await keepPosition(repository, await takePosition(repository), 'refs/ralph/run/2')
+    await forgetPositions(repository, [one.snapshot])
+    expect(project.git('for-each-ref', '--format=%(refname)', 'refs/ralph')).toBe('refs/ralph/run/2\n')
+    const positions = path.join(project.root, '.ralph/git/positions')
+    expect(fs.readdirSync(path.join(positions, 'index'))).toHaveLength(1)
+    const before = repositoryState(project)
+    project.write('a.txt', 'agent\n')
+    project.git('reset', '-q')
+    await putBack(repository, two, { keepAs })
+    expect(repositoryState(project)).toEqual(before)
+  })
+})
+
+function subProject(top: TempProject, folder: string): TempProject {
+  const root = path.join(top.root, folder)
+  const inner = (file: string) => path.posix.join(folder, file)
+  return {
+    root,
+    git: (...args) => top.git('-C', folder, ...args),
+    tryGit: (...args) => top.tryGit('-C', folder, ...args),
+    write: (file, content) => top.write(inner(file), content),
+    read: file => top.read(inner(file)),
+    exists: file => top.exists(inner(file)),
+    remove: file => top.remove(inner(file)),
+  }
+}

@@ -1,0 +1,182 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { Writable } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { leashScript } from '../../src/process/leash-script.ts'
+import { livingProcesses, processesFromPs } from '../../src/process/process-table.ts'
+import { runProcess } from '../../src/process/run-process.ts'
+import { createWorkshop, isAlive, sh, startEngine, until } from './workshop.ts'
+
+let shop: ReturnType<typeof createWorkshop>
+beforeEach(() => {
+  shop = createWorkshop()
+  // A program with a child in its group and one in a session of its own.
+  writeFileSync(shop.at('child'), 'echo $$ > $1\nexec sleep 60\n')
+  writeFileSync(
+    shop.at('program'),
+    'sh child near &\nsetsid sh child far &\necho $$ > pid\nwhile :; do echo x; sleep 0.1; done\n',
+  )
+})
+afterEach(() => shop.remove())
+
+const pids = async () => [await shop.pid('pid'), await shop.pid('near'), await shop.pid('far')]
+const allGone = async (wanted: number[]) =>
+  !(await livingProcesses()).some(entry => wanted.includes(entry.pid))
+/** The leash shares the program's session. */
+const sessionEmpty = async (session: number | undefined) =>
+  !(await livingProcesses()).some(entry => entry.family === session)
+
+describe('the leash', () => {
+  it('H-30 ends the whole tree when the engine is killed with -9', async () => {
+    const engine = await startEngine(shop.options(['sh', 'program']))
+    const tree = await pids()
+    engine.kill('SIGKILL')
+    await until(() => allGone(tree), 6_000)
+    await until(() => sessionEmpty(tree[0]), 3_000)
+    expect(readdirSync(shop.folder).filter(name => name.startsWith('processes.'))).toEqual([])
+  })
+
+  it('H-30 ends a daemon without parents that ignores TERM when the engine is killed with -9', async () => {
+    writeFileSync(shop.at('daemon'), 'trap "" TERM\necho $$ > far\nexec sleep 60\n')
+    writeFileSync(shop.at('leader'), 'echo $$ > near\nsleep 0.3\nsh daemon &\n')
+    writeFileSync(
+      shop.at('program'),
+      'setsid sh leader &\necho $$ > pid\nwhile :; do echo x; sleep 0.1; done\n',
+    )
+    const engine = await startEngine(shop.options(['sh', 'program']))
+    const [program = 0, leader = 0, daemon = 0] = await pids()
+    await until(() => readFileSync(shop.at('processes'), 'utf8').includes(`\n${daemon} `))
+    expect(await isAlive(leader)).toBe(false)
+    engine.kill('SIGKILL')
+    await until(() => allGone([program, daemon]), 8_000)
+  })
+
+  it('H-30 ends the whole tree when the engine is frozen, and the engine knows it afterwards', async () => {
+    const engine = await startEngine(shop.options(['sh', 'program'], { leash: 800 }))
+    const tree = await pids()
+    engine.kill('SIGSTOP')
+    try {
+      await until(() => allGone(tree), 8_000)
+      await until(() => sessionEmpty(tree[0]), 3_000)
+    } finally {
+      engine.kill('SIGCONT')
+    }
+    expect(await engine.report()).toMatchObject({ ended: 'stopped', exit: null, leftovers: 0 })
+  })
+
+  it('ends the tree of an engine that may not send signs of life', async () => {
+    let may = true
+    const run = runProcess(shop.options(['sh', 'program'], { leash: 600, mayBeat: () => may }))
+    const tree = await pids()
+    may = false
+    expect(await run).toMatchObject({ ended: 'stopped' })
+    expect(await allGone(tree)).toBe(true)
+  })
+
+  it('holds a program for longer than the leash while signs of life come', async () => {
+    const result = await runProcess(shop.options(sh('sleep 1.2; echo done'), { leash: 300 }))
+    expect(result).toMatchObject({ exit: 0, ended: 'exit', leftovers: 0 })
+  })
+
+  it('is not ended by a program that signals its whole group', async () => {
+    const engine = await startEngine(
+      shop.options(
+        sh(
+          'trap "" TERM HUP INT USR1; kill -TERM 0; kill -HUP 0; kill -INT 0; kill -USR1 0; exec sh program',
+        ),
+      ),
+    )
+    const tree = await pids()
+    engine.kill('SIGKILL')
+    await until(() => allGone(tree), 6_000)
+  })
+})
+
+/** What the leash does when it is run by a shell directly, without the engine's own record. */
+describe.each(['bashposix','bbsh','mksh','ksh93','zshsh','yash'].filter(hasShell))('the script under %s', shell => {
+  it.each(['proc', 'ps'])('ends the tree at the end of file, with the table from %s', async table => {
+    const { child, watcher } = await start(shell, { silence: '30', table })
+    const tree = await pids()
+    control(child).destroy()
+    await until(() => allGone(tree), 8_000)
+    await until(async () => !(await isAlive(watcher)))
+  })
+
+  it('ends the tree after a silence, and not before', async () => {
+    const { child } = await start(shell, { silence: '0.5', table: 'proc' })
+    const tree = await pids()
+    for (let beats = 0; beats < 6; beats++) {
+      control(child).write('beat\n')
+      await new Promise(resolve => setTimeout(resolve, 150))
+    }
+    expect(await allGone(tree)).toBe(false)
+    await until(() => allGone(tree), 8_000)
+  })
+
+  it('ends what the record names though it left the tree long ago, and nobody whose start differs', async () => {
+    const stranger = spawn('sleep', ['60'], { stdio: 'ignore', detached: true })
+    const recorded = spawn('sleep', ['60'], { stdio: 'ignore', detached: true })
+    try {
+      const start0 = (await livingProcesses()).find(entry => entry.pid === recorded.pid)?.start
+      writeFileSync(shop.at('record'), `space x\n${stranger.pid} 12345\n${recorded.pid} ${start0}\n`)
+      const { child } = await start(shell, { silence: '30', table: 'proc' })
+      const tree = await pids()
+      control(child).destroy()
+      await until(() => allGone([...tree, recorded.pid ?? 0]), 8_000)
+      expect(await isAlive(stranger.pid ?? 0)).toBe(true)
+    } finally {
+      stranger.kill('SIGKILL')
+      recorded.kill('SIGKILL')
+    }
+  })
+
+  it('goes home without a trace when the program has ended', async () => {
+    const { child, watcher } = await start(shell, { silence: '30', table: 'proc', program: sh('exit 5') })
+    expect(await new Promise(resolve => child.once('exit', resolve))).toBe(5)
+    control(child).end('done\n')
+    await until(() => sessionEmpty(child.pid))
+    expect(await isAlive(watcher)).toBe(false)
+  })
+})
+
+it('reads the same processes from ps as from the kernel', async () => {
+  const program = spawn('sh', ['-c', 'sleep 60 & wait'], { detached: true, stdio: 'ignore' })
+  try {
+    await until(async () => (await livingProcesses()).some(entry => entry.ppid === program.pid))
+    const shape = (entries: Awaited<ReturnType<typeof livingProcesses>>) =>
+      entries
+        .filter(entry => entry.pid === program.pid || entry.ppid === program.pid)
+        .map(({ pid, ppid, family }) => ({ pid, ppid, family }))
+        .sort((a, b) => a.pid - b.pid)
+    const listed = await processesFromPs()
+    expect(shape(listed)).toEqual(shape(await livingProcesses()))
+    expect(listed.find(entry => entry.pid === program.pid)?.start).toMatch(/^\w{3}_\w{3}_\d+_[\d:]+_\d{4}$/)
+  } finally {
+    process.kill(-(program.pid ?? 0), 'SIGKILL')
+  }
+})
+
+type Start = { silence: string; table: string; program?: string[] }
+
+async function start(shell: string, options: Start): Promise<{ child: ChildProcess; watcher: number }> {
+  const script = options.table === 'ps' ? leashScript.replace('/proc/self/stat', '/nowhere') : leashScript
+  const args = ['leash', options.silence, shop.at('record'), '', ...(options.program ?? ['sh', 'program'])]
+  const child = spawn(shell, ['-c', 'eval "$RALPH_LEASH"', ...args], {
+    cwd: shop.folder,
+    env: { PATH: process.env.PATH, RALPH_LEASH: script },
+    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+    detached: true,
+  })
+  const line = await new Promise<string>(resolve =>
+    child.stdio[3]?.once('data', data => resolve(String(data))),
+  )
+  return { child, watcher: Number.parseInt(line, 10) }
+}
+
+function control(child: ChildProcess): Writable {
+  return child.stdio[3] as Writable
+}
+
+function hasShell(name: string): boolean {
+  return (process.env.PATH ?? '').split(':').some(folder => existsSync(`${folder}/${name}`))
+}
