@@ -181,6 +181,7 @@ function runOptions(run: Command): Command {
     .option('--sandbox [provider]', 'isolate the agent; fail when that is not possible')
     .option('--no-sandbox', 'direct mode: the agent has all your rights')
     .option('--worktree <name>', 'work in a worktree of its own, from HEAD')
+    .option('--branch <name>', 'work on this branch, made from HEAD when missing; {run}, {epic} and {story} are filled in')
     .option('--in-place', 'work although tracked files have uncommitted changes; they are kept and never committed')
     .option('--keep-retries', 'do not begin anew with tasks that ran out of tries')
     .option('--strict-deps', 'a task whose needs are not done blocks')

@@ -14,9 +14,12 @@ export async function demo(): Promise<void> {
   const root = createProject()
   out(`${style.bold('Ralph demo')}: a small shop with tests, two stories, and an agent that lies first.\n`)
   out(`${style.dim(`The project: ${root}`)}\n`)
-  out('Watch: story 1.1, try 1 claims “done” and did nothing. Story 1.2, try 1 breaks a test. Neither is believed.\n\n')
+  out(
+    'Watch: story 1.1, try 1 claims “done” and did nothing. Story 1.2, try 1 breaks a test. Neither is believed.\n\n',
+  )
   await run({ projectDir: root, once: false, agentArgs: [] })
-  if (process.exitCode !== 0) throw new UserError('the demo did not end as it should', `Look into ${root}/ralph.log.`)
+  if (process.exitCode !== 0)
+    throw new UserError('the demo did not end as it should', `Look into ${root}/ralph.log.`)
   out(`\n${style.bold('The evidence Ralph collected itself')}\n\n`)
   await evidence({ projectDir: root })
   out(

@@ -6,7 +6,7 @@ import { errorText, UserError } from '../core/errors.ts'
 import { ago, plural } from '../core/text.ts'
 import { agentOf, verifyCommands } from '../engine/open.ts'
 import { isSound } from '../store/check.ts'
-import { inspectDatabase } from '../store/doctor.ts'
+import { type Inspection, inspectDatabase } from '../store/doctor.ts'
 import { chooseDriver } from '../store/driver.ts'
 import { gitFacts, toleratedFiles } from './git-facts.ts'
 import { engineNow, journalPath, openForLooking, withStore } from './look.ts'
@@ -109,7 +109,7 @@ export function sandboxCheck({ sandbox }: Settings): Check {
 
 /** Is the file sound, are the events as they were written, are the folds what they amount to? */
 export function journalCheck(root: string): Check {
-  const inspection = inspectDatabase(journalPath(root))
+  const inspection = inspect(journalPath(root))
   const mend =
     'Save what can be saved: ralph doctor --salvage saved.db, then put saved.db in the place of .ralph/ralph.db.'
   switch (inspection.type) {
@@ -140,6 +140,14 @@ export function journalCheck(root: string): Check {
     }
     default:
       return inspection satisfies never
+  }
+}
+
+/** An engine may write between two looks at its file; only what is found again and again is wrong. */
+function inspect(path: string): Inspection {
+  for (let look = 1; ; look++) {
+    const inspection = inspectDatabase(path)
+    if (look >= 3 || inspection.type !== 'readable' || inspection.differing.length === 0) return inspection
   }
 }
 

@@ -21,7 +21,9 @@ export function dryRun(options: {
   const { settings, rules, prepared, scope, limit } = options
   const { out, style } = terminal()
   const done = new Set(prepared.layout.recorded(prepared.project).map(one => one.id))
-  const open = prepared.tasks.filter(task => !done.has(task.id) && (scope.only === null || scope.only.has(task.id)))
+  const open = prepared.tasks.filter(
+    task => !done.has(task.id) && (scope.only === null || scope.only.has(task.id)),
+  )
   const previewed = limit === null ? open : open.slice(0, limit)
   const stage = rules.workflow.stages[rules.workflow.start]
   for (const task of previewed) {

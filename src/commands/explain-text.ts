@@ -6,8 +6,8 @@ import type { TaskState } from '../core/state.ts'
 import { ago, plural } from '../core/text.ts'
 import { isStuck, type Rules } from '../core/transition.ts'
 import { timestamp } from '../reporters/log-file.ts'
-import { attemptCount } from './attempt-count.ts'
 import type { EngineNow } from './look.ts'
+import { attemptCount } from './stage-words.ts'
 
 /** A command a person can type now, and what it does. */
 export type Advice = { command: string; does: string }

@@ -83,7 +83,7 @@ export type StepVerdict = {
 /** What came of the step, read from how the task stood before and after it. */
 export function stepVerdict({ outcome, interrupted, after, endedAt }: StepRecord): StepVerdict {
   if (interrupted) return { verdict: 'interrupted', reason: `${interrupted.why}; it does not count` }
-  if (!outcome) return { verdict: 'running', reason: '' }
+  if (!outcome) return { verdict: 'running', reason: 'no end is recorded; it is under way, or was cut off' }
   if (outcome.kind === 'commands' && outcome.purpose === 'baseline') {
     const red = outcome.results.filter(result => result.exit !== 0).length
     return {

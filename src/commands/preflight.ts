@@ -21,11 +21,17 @@ export async function checkPrerequisites(root: string, settings: Settings): Prom
     }).argv
     if (!onPath(program, process.env, root)) {
       const { fix } = await agent.probe({ env: process.env, cwd: root })
-      throw new UserError(`the agent '${agent.name}' is not installed: no program '${program}' in PATH`, fix ?? 'Install it, or name another with --agent.')
+      throw new UserError(
+        `the agent '${agent.name}' is not installed: no program '${program}' in PATH`,
+        fix ?? 'Install it, or name another with --agent.',
+      )
     }
   }
   const layout = await findLayout(settings.workflow.layout)
-  const problem = layout.prerequisites({ root, settings: { contextFile: settings.context, agents: settings.agents.implementer.map(one => one.name) } })[0]
+  const problem = layout.prerequisites({
+    root,
+    settings: { contextFile: settings.context, agents: settings.agents.implementer.map(one => one.name) },
+  })[0]
   if (problem) throw new UserError(problem.message, problem.fix)
   if (settings.sandbox === 'required') {
     throw new UserError(
@@ -48,13 +54,21 @@ export function preflight(options: {
   const { settings, prepared, verify, report } = options
   const note = (level: 'info' | 'warning' | 'error', text: string) => report.note({ level, text })
   if (settings.sandbox === 'auto') {
-    note('warning', 'no sandbox: the agent runs with your rights; it can read your home folder, use the network and change any file you can (`ralph doctor` tells more, `--no-sandbox` accepts this)')
+    note(
+      'warning',
+      'no sandbox: the agent runs with your rights; it can read your home folder, use the network and change any file you can (`ralph doctor` tells more, `--no-sandbox` accepts this)',
+    )
   }
-  if (verify.detected && verify.commands !== 'none') note('info', `verify: ${verify.commands.join(', ')} (${verify.detected})`)
+  if (verify.detected && verify.commands !== 'none')
+    note('info', `verify: ${verify.commands.join(', ')} (${verify.detected})`)
   if (verify.commands === 'none') note('warning', 'verify: none — tasks will end as done, unverified')
-  for (const problem of prepared.problems) note(problem.severity, `${problem.file}${problem.line ? `:${problem.line}` : ''}: ${problem.message}`)
+  for (const problem of prepared.problems)
+    note(problem.severity, `${problem.file}${problem.line ? `:${problem.line}` : ''}: ${problem.message}`)
   if (prepared.missing.length > 0) {
-    note('error', `${plural(prepared.missing.length, 'story', 'stories')} without a spec: ${prepared.missing.join(', ')}`)
+    note(
+      'error',
+      `${plural(prepared.missing.length, 'story', 'stories')} without a spec: ${prepared.missing.join(', ')}`,
+    )
   }
   const dependencies = dependencyProblems(prepared.tasks)
   const cycle = dependencies.find(problem => problem.message.includes('cycle'))
@@ -70,17 +84,28 @@ function warnOfOrder(prepared: Prepared, note: (level: 'warning', text: string) 
   for (const task of prepared.tasks) {
     for (const need of task.needs) {
       const at = place.get(need)
-      if (at !== undefined && at > task.order) note('warning', `story ${task.id} comes before ${need}, which it depends on (--strict-deps makes it wait)`)
+      if (at !== undefined && at > task.order)
+        note(
+          'warning',
+          `story ${task.id} comes before ${need}, which it depends on (--strict-deps makes it wait)`,
+        )
     }
   }
 }
 
 /** G-16: a run that cannot reach the end should say so at its start. */
-function warnOfIterations(settings: Settings, prepared: Prepared, note: (level: 'warning', text: string) => void): void {
+function warnOfIterations(
+  settings: Settings,
+  prepared: Prepared,
+  note: (level: 'warning', text: string) => void,
+): void {
   const { iterations } = settings.workflow.limits
   const recorded = new Set(prepared.layout.recorded(prepared.project).map(one => one.id))
   const left = prepared.tasks.filter(task => !recorded.has(task.id)).length
   if (iterations !== undefined && left > iterations) {
-    note('warning', `${plural(left, 'story', 'stories')} left, but at most ${iterations} iterations in this run (-n ${left * 2} would be enough for one retry each)`)
+    note(
+      'warning',
+      `${plural(left, 'story', 'stories')} left, but at most ${iterations} iterations in this run (-n ${left * 2} would be enough for one retry each)`,
+    )
   }
 }

@@ -15,11 +15,20 @@ export type RunReporters = {
 }
 
 /** Who listens to a run: the terminal (or JSON lines) and the log file. */
-export function createReporters(options: { root: string; settings: Settings; json: boolean; verbose: boolean }): RunReporters {
+export function createReporters(options: {
+  root: string
+  settings: Settings
+  json: boolean
+  verbose: boolean
+}): RunReporters {
   const { root, settings, json, verbose } = options
   const screen = terminal()
-  const view = json ? jsonReporter(screen.out) : plainReporter({ write: screen.out, style: screen.style, verbose })
-  const log = logFileReporter(isAbsolute(settings.log) ? settings.log : join(root, settings.log), () => Date.now())
+  const view = json
+    ? jsonReporter(screen.out)
+    : plainReporter({ write: screen.out, style: screen.style, verbose })
+  const log = logFileReporter(isAbsolute(settings.log) ? settings.log : join(root, settings.log), () =>
+    Date.now(),
+  )
   const report = multiplex([view, log], text => screen.err(`ralph: ${text}\n`))
   return {
     report,

@@ -2,7 +2,7 @@ import type { TaskState } from '../core/state.ts'
 import { ago } from '../core/text.ts'
 import type { Rules } from '../core/transition.ts'
 import type { RequestKind } from '../store/dispatch.ts'
-import { attemptCount } from './attempt-count.ts'
+import { attemptCount } from './stage-words.ts'
 
 export type Asked = {
   kind: Exclude<RequestKind, 'stop'>

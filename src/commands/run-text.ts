@@ -1,10 +1,14 @@
-import type { Context } from '../engine/context.ts'
-import type { Scope } from '../engine/choose-task.ts'
-import type { RunResult } from '../engine/engine.ts'
 import { duration } from '../core/text.ts'
+import type { Scope } from '../engine/choose-task.ts'
+import type { Context } from '../engine/context.ts'
+import type { RunResult } from '../engine/engine.ts'
 
 /** The seed's banner: what this run may use, where its log is, what was asked for (S4-65). */
-export function startText(context: Context, scope: Scope, asked: { task?: string; story?: string; from?: string }): string {
+export function startText(
+  context: Context,
+  scope: Scope,
+  asked: { task?: string; story?: string; from?: string },
+): string {
   const { limits, stages } = context.journal.rules.workflow
   const timeout = Object.values(stages).find(stage => stage.kind === 'agent')?.time?.hard
   const story = asked.task ?? asked.story
@@ -45,5 +49,11 @@ export async function endText(context: Context, result: RunResult): Promise<stri
 function box(title: string, rows: string[]): string {
   const width = Math.max(title.length, ...rows.map(row => [...row].length), 40)
   const line = (text: string) => `║ ${text}${' '.repeat(width - [...text].length)} ║`
-  return [`╔${'═'.repeat(width + 2)}╗`, line(title), `╠${'═'.repeat(width + 2)}╣`, ...rows.map(line), `╚${'═'.repeat(width + 2)}╝`].join('\n')
+  return [
+    `╔${'═'.repeat(width + 2)}╗`,
+    line(title),
+    `╠${'═'.repeat(width + 2)}╣`,
+    ...rows.map(line),
+    `╚${'═'.repeat(width + 2)}╝`,
+  ].join('\n')
 }

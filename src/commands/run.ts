@@ -1,3 +1,4 @@
+import type { Overrides, Settings } from '../config/settings.ts'
 import { UserError } from '../core/errors.ts'
 import type { Rules } from '../core/transition.ts'
 import type { Scope } from '../engine/choose-task.ts'
@@ -5,12 +6,11 @@ import { oneStep, type RunResult, runLoop } from '../engine/engine.ts'
 import { onInterrupt } from '../engine/interrupt.ts'
 import { openEngine, type Prepared, prepareBacklog, verifyCommands } from '../engine/open.ts'
 import { dryRun } from './dry-run.ts'
-import { type ProjectOption, projectRoot, projectSettings } from './project.ts'
-import { startText, endText } from './run-text.ts'
 import { checkPrerequisites, preflight } from './preflight.ts'
+import { type ProjectOption, projectRoot, projectSettings } from './project.ts'
 import { createReporters } from './reporters.ts'
+import { endText, startText } from './run-text.ts'
 import { enterWorktree } from './worktree.ts'
-import type { Overrides, Settings } from '../config/settings.ts'
 
 export type RunOptions = ProjectOption & {
   once: boolean
@@ -33,6 +33,7 @@ export type RunOptions = ProjectOption & {
   verify?: string[]
   sandbox?: string | boolean
   worktree?: string
+  branch?: string
   inPlace?: boolean
   keepRetries?: boolean
   strictDeps?: boolean
@@ -51,9 +52,15 @@ export async function run(options: RunOptions): Promise<void> {
   if (!options.dryRun) await checkPrerequisites(root, settings)
   const prepared = await prepareBacklog(root, settings)
   const scope = scopeOf(options, settings, prepared)
-  if (options.dryRun) return dryRun({ root, settings, rules, prepared, scope, limit: options.maxIterations ?? null })
+  if (options.dryRun)
+    return dryRun({ root, settings, rules, prepared, scope, limit: options.maxIterations ?? null })
 
-  const reporters = createReporters({ root, settings, json: options.json === true, verbose: options.verbose === true })
+  const reporters = createReporters({
+    root,
+    settings,
+    json: options.json === true,
+    verbose: options.verbose === true,
+  })
   preflight({ settings, prepared, verify, report: reporters.report })
   const interrupt = onInterrupt()
   try {
@@ -72,13 +79,24 @@ export async function run(options: RunOptions): Promise<void> {
       wait: options.wait === true,
       keepRetries: options.keepRetries === true,
       env: process.env,
-      options: { task: options.task ?? null, from: options.from ?? null, iterations: options.maxIterations ?? null },
+      options: {
+        task: options.task ?? null,
+        from: options.from ?? null,
+        iterations: options.maxIterations ?? null,
+      },
     })
     const { context } = engine
     try {
       if (!options.once) reporters.print(startText(context, scope, options))
-      const result = options.once ? await step(context, scope) : await runLoop(context, scope, { interval: options.interval ?? 0 })
-      if (result) await context.journal.recordRun({ type: 'run.finished', reason: result.reason, message: result.message })
+      const result = options.once
+        ? await step(context, scope)
+        : await runLoop(context, scope, { interval: options.interval ?? 0 })
+      if (result)
+        await context.journal.recordRun({
+          type: 'run.finished',
+          reason: result.reason,
+          message: result.message,
+        })
       if (result) reporters.print(await endText(context, result))
       process.exitCode = exitCode(result, interrupt.received())
     } finally {
@@ -94,7 +112,11 @@ export async function run(options: RunOptions): Promise<void> {
 async function step(context: Parameters<typeof oneStep>[0], scope: Scope): Promise<RunResult | null> {
   const turn = await oneStep(context, scope)
   if (turn.type === 'end') return turn.result
-  if (turn.type === 'wait') context.report.note({ level: 'info', text: `nothing to do before ${new Date(turn.until).toISOString()}: ${turn.why}` })
+  if (turn.type === 'wait')
+    context.report.note({
+      level: 'info',
+      text: `nothing to do before ${new Date(turn.until).toISOString()}: ${turn.why}`,
+    })
   return null
 }
 
@@ -104,7 +126,8 @@ function exitCode(result: RunResult | null, signal: NodeJS.Signals | null): numb
 }
 
 function overrides(options: RunOptions): Overrides {
-  const set = <K extends keyof Overrides>(key: K, value: Overrides[K] | undefined) => (value === undefined ? {} : { [key]: value })
+  const set = <K extends keyof Overrides>(key: K, value: Overrides[K] | undefined) =>
+    value === undefined ? {} : { [key]: value }
   const sandbox = options.sandbox === false ? 'none' : options.sandbox === true ? 'required' : options.sandbox
   const verify = options.verify?.length === 1 && options.verify[0] === 'none' ? 'none' : options.verify
   return {
@@ -119,6 +142,7 @@ function overrides(options: RunOptions): Overrides {
     ...set('cost', options.maxCost),
     ...set('log', options.log),
     ...set('sandbox', sandbox),
+    ...set('branch', options.branch),
     ...set('verify', verify),
     extraArgs: options.agentArgs,
   }
@@ -141,5 +165,11 @@ function scopeOf(options: RunOptions, settings: Settings, prepared: Prepared): S
 }
 
 function unknownTask(id: string, ids: string[]): UserError {
-  return new UserError(`no story ${id} in the backlog`, ids.length > 0 ? `Known: ${ids.slice(0, 12).join(', ')}${ids.length > 12 ? ', …' : ''}.` : 'The backlog is empty: `ralph new story 1.1 "…"`.', 2)
+  return new UserError(
+    `no story ${id} in the backlog`,
+    ids.length > 0
+      ? `Known: ${ids.slice(0, 12).join(', ')}${ids.length > 12 ? ', …' : ''}.`
+      : 'The backlog is empty: `ralph new story 1.1 "…"`.',
+    2,
+  )
 }

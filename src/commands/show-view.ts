@@ -3,8 +3,8 @@ import { cut, duration, plural } from '../core/text.ts'
 import type { Rules } from '../core/transition.ts'
 import { timestamp } from '../reporters/log-file.ts'
 import type { Style } from '../reporters/style.ts'
-import { attemptCount } from './attempt-count.ts'
 import { type StepRecord, stepVerdict } from './find-step.ts'
+import { attemptCount, stageWords } from './stage-words.ts'
 
 /** What `ralph show --json` prints. Moments are milliseconds since the epoch. */
 export type StepData = {
@@ -77,7 +77,7 @@ function header(data: StepData, style: Style, now: number): string {
       : `took ${duration(data.endedAt - data.startedAt)}`
   const rows: [string, string][] = [
     ['task', `${data.task} ${data.title}`],
-    ['stage', data.stage],
+    ['stage', stageWords(data.stage)],
     ['attempt', `${data.attempt}/${data.attempts}`],
     ...(outcome?.kind === 'agent' ? agentRows(outcome) : []),
     ['began', `${timestamp(data.startedAt)}, ${took}`],

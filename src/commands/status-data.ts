@@ -7,9 +7,9 @@ import { type TaskStatus, taskStatuses } from '../core/task.ts'
 import type { Rules } from '../core/transition.ts'
 import type { Log } from '../store/log.ts'
 import type { Store } from '../store/sqlite.ts'
-import { attemptCount } from './attempt-count.ts'
 import { engineNow } from './look.ts'
 import { proofCounts } from './proof-counts.ts'
+import { attemptCount } from './stage-words.ts'
 
 /** What `ralph status --json` prints. Moments are milliseconds since the epoch, durations milliseconds. */
 export type StatusData = {

@@ -1,6 +1,7 @@
 import { ago, duration, oneLine, plural } from '../core/text.ts'
 import { timestamp } from '../reporters/log-file.ts'
 import type { Style } from '../reporters/style.ts'
+import { stageWords } from './stage-words.ts'
 import type { StatusData, TaskView } from './status-data.ts'
 
 export type StatusLook = { now: number; style: Style; width: number }
@@ -71,7 +72,7 @@ function workingPart({ working, engine }: StatusData, { now, style, width }: Sta
   const time = since === null ? '' : alive ? ` · for ${duration(now - since)}` : ' · cut off'
   const lines = [
     `${style.bold(`${id} ${title}`)}`,
-    `    ${stage ?? 'being settled'} · attempt ${attempt}/${attempts}${time}`,
+    `    ${stageWords(stage ?? '@settle')} · attempt ${attempt}/${attempts}${time}`,
   ]
   if (working.changedFiles > 0)
     lines.push(
@@ -86,7 +87,7 @@ function workingPart({ working, engine }: StatusData, { now, style, width }: Sta
   }
   if (lastFailure)
     lines.push(
-      `    last failure (attempt ${lastFailure.attempt}, ${lastFailure.stage}): ${oneLine(lastFailure.reason, width)}`,
+      `    last failure (attempt ${lastFailure.attempt}, ${stageWords(lastFailure.stage)}): ${oneLine(lastFailure.reason, width)}`,
     )
   return lines
 }

@@ -1,6 +1,7 @@
 import { type Proof, proofOf } from '../core/evidence.ts'
 import type { CommandResult } from '../core/outcome.ts'
 import type { TaskState } from '../core/state.ts'
+import { gateCommands } from '../gates/verify.ts'
 
 /** One of `tasks` in what `ralph verify --json` prints. */
 export type Verified = { id: string; title: string; proof: Proof; holds: boolean; checks: Held[] }
@@ -82,7 +83,7 @@ function fileChecks({ task, evidence }: TaskState, { exists, touchedBy }: Today)
 }
 
 function gateChecks({ task, evidence }: TaskState, { results, commands }: Today): Held[] {
-  const wanted = [...new Set([...commands, ...task.verify])]
+  const wanted = gateCommands(commands, task.verify).map(one => one.command)
   const then = new Map((evidence.gates?.results ?? []).map(result => [result.command, result]))
   const run = wanted.flatMap(command => {
     const now = results.get(command)

@@ -97,8 +97,10 @@ async function runEach(
   tasks: TaskState[],
   onEnd: (result: CommandResult) => void,
 ): Promise<CommandResult[]> {
-  const wanted = gateCommands(commands, [...new Set(tasks.flatMap(state => state.task.verify))])
-  const distinct = [...new Map(wanted.map(one => [one.command, one])).values()]
+  const distinct = gateCommands(
+    commands,
+    tasks.flatMap(state => state.task.verify),
+  )
   const folder = mkdtempSync(join(tmpdir(), 'ralph-verify-'))
   const stop = new AbortController()
   const onSignal = () => stop.abort()

@@ -6,6 +6,8 @@ import { ensureWorktree } from '../git/worktree.ts'
 export async function enterWorktree(folder: string, name: string): Promise<string> {
   const repository = await openRepository(folder, { scratch: makeHome(folder) })
   const { root, branch, created } = await ensureWorktree(repository, name)
-  process.stderr.write(`${created ? 'created' : 'using'} the worktree ${root} on branch ${branch}; later: git merge ${branch}\n`)
+  process.stderr.write(
+    `${created ? 'created' : 'using'} the worktree ${root} on branch ${branch}; later: git merge ${branch}\n`,
+  )
   return root
 }

@@ -55,14 +55,14 @@ export const configSchema = z.strictObject({
   context: z.union([z.string().min(1), z.literal(false)]).optional().describe('The file that must hold the project context'),
   legacySignals: z.boolean().optional().describe('Accept [DONE] and [FAIL] lines'),
   strictDependencies: z.boolean().optional().describe('A task whose needs are not done blocks; otherwise it is a warning'),
-  branch: z.string().min(1).optional().describe('Work on this branch; it is created from HEAD when missing'),
+  branch: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Work on this branch, made from HEAD when missing; {run}, {epic} and {story} are filled in'),
   log: z.string().min(1).optional().describe('Log file'),
   env: z.array(z.string().min(1)).optional().describe('Further environment variables for agents and gates'),
   secrets: z.array(z.string().min(1)).optional().describe('Names of variables whose values are redacted everywhere'),
-  git: z
-    .strictObject({ records: z.enum(['leave', 'commit']).optional() })
-    .optional()
-    .describe('records: commit = progress and status files are committed with each finished task'),
   lease: duration.optional().describe('An engine that shows no sign of life for so long may be replaced'),
   leash: duration.optional().describe('An agent whose engine shows no sign of life for so long is ended; must be shorter than lease'),
 })

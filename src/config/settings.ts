@@ -19,7 +19,6 @@ export type Settings = {
   log: string
   env: string[]
   secrets: string[]
-  commitRecords: boolean
   lease: number
   leash: number
   extraArgs: string[]
@@ -47,6 +46,7 @@ export type Overrides = {
   cost?: number
   log?: string
   sandbox?: string
+  branch?: string
   verify?: string[] | 'none'
   extraArgs?: string[]
 }
@@ -69,11 +69,10 @@ export function resolveSettings(config: Config, given: Overrides): Settings {
     rules: config.rules ?? [],
     context: config.context ?? null,
     strictDependencies: config.strictDependencies ?? false,
-    branch: config.branch ?? null,
+    branch: given.branch ?? config.branch ?? null,
     log: given.log ?? config.log ?? 'ralph.log',
     env: config.env ?? [],
     secrets: config.secrets ?? [],
-    commitRecords: config.git?.records === 'commit',
     lease,
     leash,
     extraArgs: given.extraArgs ?? [],

@@ -60,7 +60,9 @@ function judgeRed(now: CommandResult, before: CommandResult | null, whole: Comma
   const shrunk = shrunkenTests(now, whole)
   if (shrunk) return fail(shrunk)
   return onlyOldFailures(now, whole)
-    ? pass(`\`${now.command}\` still fails in tests that failed before this task: ${listed(now.tests?.names ?? [])}`)
+    ? pass(
+        `\`${now.command}\` still fails in tests that failed before this task: ${listed(now.tests?.names ?? [])}`,
+      )
     : still
 }
 

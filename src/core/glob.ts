@@ -34,7 +34,8 @@ function translate(glob: string): string {
       if (part.startsWith('**')) return '.*'
       if (part === '*') return '[^/]*'
       if (part === '?') return '[^/]'
-      if (part.startsWith('{') && part.endsWith('}')) return `(?:${part.slice(1, -1).split(',').map(translate).join('|')})`
+      if (part.startsWith('{') && part.endsWith('}'))
+        return `(?:${part.slice(1, -1).split(',').map(translate).join('|')})`
       return part.replace(/[.+^$()|[\]\\{}*?]/gu, '\\$&')
     })
     .join('')

@@ -23,11 +23,13 @@ function fileViolation(file: ChangedFile, rules: IntegrityRules): Violation | nu
   // What a task allows its implementer it does not allow its reviewer.
   const allowed = !rules.readOnly && matchesAny(path, rules.allows)
   if (allowed) return null
-  if (matchesAny(path, rules.protect)) return { rule: 'protected-file', path, detail: `${did} the protected file ${path}` }
+  if (matchesAny(path, rules.protect))
+    return { rule: 'protected-file', path, detail: `${did} the protected file ${path}` }
   if (rules.gateFiles.includes(path)) {
     return { rule: 'gate-definition', path, detail: `${did} ${path}, which defines how the work is checked` }
   }
-  if (rules.readOnly) return { rule: 'read-only', path, detail: `${did} ${path}, but a reviewer may not edit` }
+  if (rules.readOnly)
+    return { rule: 'read-only', path, detail: `${did} ${path}, but a reviewer may not edit` }
   return null
 }
 
@@ -62,7 +64,9 @@ export function skippedTests(path: string, added: string[]): Violation[] {
     return marks.marks.some(mark => mark.test(bare))
   })
   if (line === undefined) return []
-  return [{ rule: 'tests-skipped', path, detail: `Switched tests off in ${path}: ${line.trim().slice(0, 80)}` }]
+  return [
+    { rule: 'tests-skipped', path, detail: `Switched tests off in ${path}: ${line.trim().slice(0, 80)}` },
+  ]
 }
 
 /** What stands in quotes or in a comment is said, not done. */
@@ -109,11 +113,19 @@ const skipMarks: readonly { files: RegExp; comment: RegExp; marks: readonly RegE
       /^\/\/\s*(?:go:build|\+build)\s+(?:ignore|never|none|skip|disabled)\b/u,
     ],
   },
-  { files: /\.rs$/u, comment: slashes, marks: [/#\[ignore\b/u, /#!?\[cfg\(\s*(?:any\(\s*\)|never|false|FALSE)\s*\)\]/u] },
+  {
+    files: /\.rs$/u,
+    comment: slashes,
+    marks: [/#\[ignore\b/u, /#!?\[cfg\(\s*(?:any\(\s*\)|never|false|FALSE)\s*\)\]/u],
+  },
   {
     files: /\.(?:java|kts?|scala|groovy)$/u,
     comment: slashes,
-    marks: [/@(?:Disabled|Ignore)\b/u, /@Test\b.*\benabled\s*=\s*false\b/u, /\bassume(?:True\(\s*false|False\(\s*true)/u],
+    marks: [
+      /@(?:Disabled|Ignore)\b/u,
+      /@Test\b.*\benabled\s*=\s*false\b/u,
+      /\bassume(?:True\(\s*false|False\(\s*true)/u,
+    ],
   },
   {
     files: /\.rb$/u,
@@ -124,7 +136,11 @@ const skipMarks: readonly { files: RegExp; comment: RegExp; marks: readonly RegE
       /\b(?:skip|pending|focus):\s*(?:true\b|['"])|,\s*:(?:skip|pending|focus)\b/u,
     ],
   },
-  { files: /\.php$/u, comment: slashes, marks: [/\bmarkTest(?:Skipped|Incomplete)\b/u, /->(?:skip|todo|only)\s*\(/u] },
+  {
+    files: /\.php$/u,
+    comment: slashes,
+    marks: [/\bmarkTest(?:Skipped|Incomplete)\b/u, /->(?:skip|todo|only)\s*\(/u],
+  },
   { files: /\.(?:cs|fs|vb)$/u, comment: slashes, marks: [/\bSkip\s*=\s*"/u, /\[(?:Ignore|Explicit)\b/u] },
   { files: /\.exs?$/u, comment: hash, marks: [/@(?:module|describe)?tag\s+:?skip\b/u] },
   { files: /\.swift$/u, comment: slashes, marks: [/\bXCTSkip/u, /\.disabled\s*\(/u] },

@@ -50,14 +50,14 @@ export function choose(
   return Number.isFinite(earliest) ? { type: 'wait', until: earliest } : { type: 'none' }
 }
 
-/** Work has begun that must be finished or put back before another task may use the tree. */
+/**
+ * Work has begun that must be finished or put back before another task may use the tree. That holds for a task that
+ * has ended too, as long as its work waits to be put back.
+ */
 export function isBegun(state: TaskState): boolean {
-  return (
-    state.step !== null ||
-    state.base !== null ||
-    state.next?.type === 'restore' ||
-    state.next?.type === 'settle'
-  )
+  const { status, next, step, base } = state
+  if (status !== 'open') return status !== 'held' && next?.type === 'restore'
+  return step !== null || base !== null || next?.type === 'restore' || next?.type === 'settle'
 }
 
 export type DependencyProblem = { id: string; message: string }

@@ -5,7 +5,11 @@ export function cut(text: string, most = 100): string {
   if (lines.length <= most) return text
   const head = Math.floor(most / 2)
   const tail = most - head
-  return [...lines.slice(0, head), truncated(lines.length - most), ...lines.slice(lines.length - tail)].join('\n') + end
+  return (
+    [...lines.slice(0, head), truncated(lines.length - most), ...lines.slice(lines.length - tail)].join(
+      '\n',
+    ) + end
+  )
 }
 
 /** The mark that stands for lines left out. */

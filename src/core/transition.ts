@@ -111,7 +111,7 @@ function forgetStep(state: TaskState): TaskState {
  */
 function isAnswer(state: TaskState, { step, stage, outcome }: Finished): boolean {
   const { next } = state
-  if (!next || (state.status !== 'open' && next.type !== 'restore')) return false
+  if (!next) return false
   if (state.step ? state.step.id !== step : outcome.kind === 'agent') return false
   if (outcome.kind === 'commands' && outcome.purpose === 'baseline') return next.type === 'baseline'
   return next.type === outcome.kind && (!isStage(next) || next.stage === stage)

@@ -47,21 +47,15 @@ export async function inspect(options: {
     }),
   ]
   if (theirs.length > 0 && stage.may === 'write') {
-    violations.push(
-      ...(await definitionViolations({
-        commands: gateCommands(context.verify, state.task.verify).map(one => one.command),
-        before: workspace.reader(before),
-        after: workspace.reader(after),
-        changed: theirs,
-        allows: state.task.allows,
-      })),
-      ...(await weakenedTests({
-        before: workspace.reader(before),
-        after: workspace.reader(after),
-        changed: theirs,
-        allows: state.task.allows,
-      })),
-    )
+    // What a gate is made of is taken from the task's start, whatever an earlier stage did.
+    const options = {
+      before: workspace.reader(state.base?.tree ?? before.tree),
+      after: workspace.reader(after.tree),
+      changed: theirs,
+      allows: state.task.allows,
+    }
+    const commands = gateCommands(context.verify, state.task.verify).map(one => one.command)
+    violations.push(...(await definitionViolations({ ...options, commands })), ...(await weakenedTests(options)))
   }
   if (changed.length > 0) writeFileSync(files.diff, await workspace.diff(before, after))
   await mend(context, base, violations)

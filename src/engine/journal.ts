@@ -4,9 +4,10 @@ import { rank } from '../core/select.ts'
 import type { TaskState } from '../core/state.ts'
 import { type Rules, transition } from '../core/transition.ts'
 import type { Reporter } from '../reporters/reporter.ts'
-import { type Append, type Fence, type Log, runStream } from '../store/log.ts'
+import { type Append, Conflict, type Log, runStream } from '../store/log.ts'
 import type { Clock } from './clock.ts'
 import { faultPoint } from './fault-point.ts'
+import type { Lease } from './lease.ts'
 
 /** The engine's pen: turns an event body into an event, folds it, appends it, tells the listeners. */
 export type Journal = {
@@ -30,11 +31,11 @@ export function openJournal(options: {
   rules: Rules
   run: RunState
   runSeq: number
-  fence: Fence
+  lease: Lease
   clock: Clock
   report: Reporter
 }): Journal {
-  const { log, rules, fence, clock, report } = options
+  const { log, rules, lease, clock, report } = options
   const cache = new Map<string, { seq: number; state: TaskState }>()
   let run = options.run
   let runSeq = options.runSeq
@@ -52,6 +53,16 @@ export function openJournal(options: {
   const envelope = () => ({ v: eventVersion, at: clock.now(), run: run.id })
   const tell = (event: AnyEvent, stream: string, state: TaskState | null) => report.event?.(event, { stream, state, run })
 
+  /** Whoever was frozen for too long finds out here at the latest: the log refuses what comes under an old lease. */
+  const append = async (entries: Append[]) => {
+    try {
+      await log.append(entries, lease.fence)
+    } catch (error) {
+      if (error instanceof Conflict) await lease.confirm()
+      throw error
+    }
+  }
+
   const recordAll = async (entries: { id: string; body: TaskEventBody }[]) => {
     const appends: Append[] = []
     const fresh = new Map<string, { seq: number; state: TaskState }>()
@@ -67,7 +78,7 @@ export function openJournal(options: {
       told.push({ event, id, state })
       appends.push({ stream: id, seq, event, state, rank: rank(rules.workflow.select, state.task), run: nextRun })
     }
-    await log.append(appends, fence)
+    await append(appends)
     run = nextRun
     for (const [id, entry] of fresh) cache.set(id, entry)
     for (const { event, id, state } of told) {
@@ -92,7 +103,7 @@ export function openJournal(options: {
     recordRun: async body => {
       const event = { ...envelope(), ...body }
       const next = foldRun(run, event)
-      await log.append([{ stream: runStream(run.id), seq: runSeq + 1, event, run: next }], fence)
+      await append([{ stream: runStream(run.id), seq: runSeq + 1, event, run: next }])
       run = next
       runSeq += 1
       tell(event, runStream(run.id), null)

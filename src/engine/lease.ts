@@ -1,7 +1,6 @@
-import { hostname } from 'node:os'
 import { UserError } from '../core/errors.ts'
 import { ago } from '../core/text.ts'
-import { processStart } from '../store/alive.ts'
+import { thisHost, thisProcess } from '../store/alive.ts'
 import type { Dispatch, LeaseInfo } from '../store/dispatch.ts'
 import type { Fence } from '../store/log.ts'
 import type { Clock } from './clock.ts'
@@ -15,11 +14,20 @@ export type Lease = {
   fresh(): boolean
   /** Throws `LeaseLost` unless the lease is certainly still ours. Called before anything that changes the tree. */
   assertHeld(): Promise<void>
+  /** The same, but the store is asked in any case. */
+  confirm(): Promise<void>
   release(): Promise<void>
 }
 
-export class LeaseLost extends Error {
+export class LeaseLost extends UserError {
   override name = 'LeaseLost'
+
+  constructor() {
+    super(
+      'this Ralph lost its lease: it showed no sign of life for too long, and another one took over this folder',
+      'Nothing was changed since then. `ralph status` shows how the other one gets on.',
+    )
+  }
 }
 
 export const worktreeKey = 'worktree'
@@ -34,7 +42,7 @@ export async function takeLease(options: {
   waitFor: AbortSignal | null
 }): Promise<Lease> {
   const { dispatch, clock, ttl, leash, what, waitFor } = options
-  const holder = { host: hostname(), pid: process.pid, started: processStart(process.pid) ?? '', what }
+  const holder = thisProcess(what)
   let claim = await dispatch.claim(worktreeKey, holder, ttl, clock.now())
   while (!claim.ok) {
     if (!waitFor || waitFor.aborted) throw heldBy(claim.by, clock.now())
@@ -49,8 +57,11 @@ export async function takeLease(options: {
     const asked = clock.now()
     const held = await dispatch.heartbeat(worktreeKey, token, ttl, asked)
     if (held) renewed = asked
-    else lost.abort(new LeaseLost('another engine took over this worktree'))
+    else lost.abort(new LeaseLost())
     return held
+  }
+  const confirm = async () => {
+    if (lost.signal.aborted || !(await renew())) throw new LeaseLost()
   }
   const timer = setInterval(() => {
     // A database that cannot be written is not a lost lease; the next append will say what is wrong.
@@ -63,9 +74,11 @@ export async function takeLease(options: {
     takenFrom: claim.takenFrom,
     lost: lost.signal,
     fresh: () => !lost.signal.aborted && clock.now() - renewed < leash,
+    // By our own clock nobody can have taken it yet; after a freeze or a sleep the store is asked.
     assertHeld: async () => {
-      if (lost.signal.aborted || !(await renew())) throw new LeaseLost('another engine took over this worktree')
+      if (lost.signal.aborted || clock.now() - renewed >= ttl / 2) await confirm()
     },
+    confirm,
     release: async () => {
       clearInterval(timer)
       if (!lost.signal.aborted) await dispatch.release(worktreeKey, token)
@@ -74,7 +87,7 @@ export async function takeLease(options: {
 }
 
 function heldBy(by: LeaseInfo, now: number): UserError {
-  const where = by.host === hostname() ? `pid ${by.pid}` : `pid ${by.pid} on ${by.host}`
+  const where = by.host === thisHost() ? `pid ${by.pid}` : `pid ${by.pid} on ${by.host}`
   return new UserError(
     `another Ralph works in this folder: ${by.what} (${where}, for ${ago(now - by.since)})`,
     'Wait for it, stop it with `ralph cancel`, or work beside it with `ralph run --worktree <name>`.',

@@ -22,9 +22,9 @@ import { type Clock, systemClock } from './clock.ts'
 import type { Context } from './context.ts'
 import { faultPoint } from './fault-point.ts'
 import { openJournal } from './journal.ts'
-import { takeLease } from './lease.ts'
+import { type Lease, takeLease } from './lease.ts'
 import { catchUpFiles } from './project-files.ts'
-import { finishRestores, recoverInterrupted } from './resume.ts'
+import { finishRestores, isCutOff, recoverInterrupted, underWay } from './resume.ts'
 import { openWorkspace } from './workspace.ts'
 
 /** The engine's folder in a project; never committed, whatever the project's own ignore rules say. */
@@ -89,16 +89,15 @@ export async function openEngine(open: OpenOptions): Promise<{ context: Context;
   const { root, settings, layout, project, rules, report } = open
   const clock = open.clock ?? systemClock
   if (process.env.RALPH_CRASH) setFileFault(() => faultPoint('file'))
-  const workspace = await openWorkspace({
-    root,
-    home: makeHome(root),
-    owned: [...layout.owned, settings.log],
-    protect: settings.protect,
-    inPlace: open.inPlace,
-  })
   const store = await openProjectStore(root)
+  let lease: Lease | null = null
+  const close = async () => {
+    // A lease that cannot be given back (a full disk) is taken from us as soon as this process is gone.
+    await lease?.release().catch(() => undefined)
+    store.close()
+  }
   try {
-    const lease = await takeLease({
+    lease = await takeLease({
       dispatch: store.dispatch,
       clock,
       ttl: settings.lease,
@@ -106,8 +105,20 @@ export async function openEngine(open: OpenOptions): Promise<{ context: Context;
       what: open.what,
       waitFor: open.wait ? open.stop : null,
     })
+    // Only now: what another engine has in hand is neither the user's dirt nor ours to mend.
+    const recovering = await isCutOff(store.log)
+    const workspace = await openWorkspace({
+      root,
+      home: ralphHome(root),
+      owned: [...layout.owned, settings.log],
+      protect: settings.protect,
+      recovering,
+    })
+    const claimUserFiles = async () =>
+      workspace.claimUserFiles({ inPlace: open.inPlace, underWay: await underWay(store.log, workspace) })
+    if (!recovering) await claimUserFiles()
     const { run, runSeq, isNew } = await beginRun(store, rules, open.attach, clock)
-    const journal = openJournal({ log: store.log, rules, run, runSeq, fence: lease.fence, clock, report })
+    const journal = openJournal({ log: store.log, rules, run, runSeq, lease, clock, report })
     const context: Context = {
       root,
       home: ralphHome(root),
@@ -140,19 +151,14 @@ export async function openEngine(open: OpenOptions): Promise<{ context: Context;
     }
     const recovered = await recoverInterrupted(context)
     if (recovered > 0) report.note({ level: 'info', text: 'an earlier run was cut off; its unfinished step was put back and does not count' })
-    await finishRestores(context)
     await syncBacklog({ tasks: open.backlog.tasks, recorded: layout.recorded(project), log: store.log, journal })
+    await finishRestores(context)
+    if (recovering) await claimUserFiles()
     await catchUpFiles(context)
     if (isNew) await reopenStopped(context, open.keepRetries)
-    return {
-      context,
-      close: async () => {
-        await lease.release()
-        store.close()
-      },
-    }
+    return { context, close }
   } catch (error) {
-    store.close()
+    await close()
     throw error
   }
 }

@@ -18,7 +18,8 @@ import { nextStep } from './perform.ts'
 import { projectFiles } from './project-files.ts'
 import { renderPrompt } from './render-prompt.ts'
 import { readStateFiles } from './state-files.ts'
-import { stepFiles, type StepFiles } from './step-files.ts'
+import { type StepFiles, stepFiles } from './step-files.ts'
+import type { Position } from './workspace.ts'
 
 /** Grace between TERM and KILL. */
 const grace = 5_000
@@ -42,7 +43,7 @@ export async function performAgent(context: Context, task: string, stageName: st
   const prompt = renderPrompt({ ...context, rules: journal.rules }, state, stage)
   writeFileSync(files.prompt, prompt)
 
-  const before = await workspace.position()
+  const before = await startingPosition(context, state)
   const base = await workspace.keep(before, `steps/${step}`)
   await journal.record(task, { type: 'step.started', step, stage: stageName, base })
   // S4-36: what is being worked on can be seen from outside before the agent starts.
@@ -77,6 +78,19 @@ export async function performAgent(context: Context, task: string, stageName: st
   writeFileSync(files.message, ran.report.message)
   writeFileSync(files.result, `${JSON.stringify(outcome, null, 2)}\n`)
   await journal.record(task, { type: 'step.finished', step, stage: stageName, outcome })
+}
+
+/** Where the step begins; on the branch the user asked for, when a new attempt begins. */
+async function startingPosition(context: Context, state: TaskState): Promise<Position> {
+  const { settings, workspace, journal } = context
+  const position = await workspace.position()
+  if (settings.branch === null || state.base !== null) return position
+  const { id } = state.task
+  const name = settings.branch
+    .replaceAll('{run}', journal.run().id)
+    .replaceAll('{epic}', id.split('.')[0] ?? id)
+    .replaceAll('{story}', id)
+  return (await workspace.enterBranch(position, name)) ? workspace.position() : position
 }
 
 type Ran = { result: ProcessResult; report: AgentReport; stopped: 'interrupt' | 'cancel' | 'lost' }
@@ -120,6 +134,7 @@ async function runAgent(options: {
   })
   const reader = agent.reader()
   try {
+    await context.lease.assertHeld()
     const result = await runProcess({
       argv: command.argv,
       cwd: context.root,

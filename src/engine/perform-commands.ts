@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
+import type { Base } from '../core/event.ts'
 import type { CommandResult, CommandsOutcome } from '../core/outcome.ts'
 import { stageOf } from '../core/workflow.ts'
 import { runCommands } from '../gates/commands.ts'
@@ -30,7 +31,6 @@ async function runGates(
   const commands = gateCommands(context.verify, state.task.verify)
   const step = nextStep(context)
   const position = await workspace.position()
-  const base = { head: position.head, branch: position.branch, tree: position.tree, snapshot: '' }
   const started = clock.now()
   const finish = async (results: CommandResult[]) => {
     const outcome: CommandsOutcome = {
@@ -44,13 +44,18 @@ async function runGates(
     await journal.record(task, { type: 'step.finished', step, stage: options.stage, outcome })
     return outcome
   }
+  /** The first attempt begins where its baseline did, so that must last: it is what a failed attempt is put back to. */
+  const baseOf = async (name: string): Promise<Base> => {
+    if (options.purpose === 'baseline') return workspace.keep(position, `steps/${name}`)
+    return { head: position.head, branch: position.branch, tree: position.tree, snapshot: '' }
+  }
   if (commands.length === 0) return void (await finish([]))
   const earlier = options.purpose === 'baseline' ? await earlierResults(context, commands, position.tree) : null
   if (earlier) return void (await finish(earlier))
 
   const files = stepFiles(context.home, step)
   mkdirSync(files.folder, { recursive: true })
-  await journal.record(task, { type: 'step.started', step, stage: options.stage, base })
+  await journal.record(task, { type: 'step.started', step, stage: options.stage, base: await baseOf(step) })
   const controller = new AbortController()
   const stop = () => controller.abort()
   if (context.stop.aborted) stop()

@@ -22,6 +22,7 @@ export async function catchUpFiles(context: Context): Promise<void> {
 
 async function write(context: Context, events: News[]): Promise<void> {
   const { journal, layout, project, store } = context
+  await context.lease.assertHeld()
   const upTo = await store.log.lastId()
   const tasks = await store.log.tasks()
   await layout.write(project, {

@@ -1,7 +1,27 @@
 import { endRecorded } from '../process/descendants.ts'
+import type { Log, StoredTask } from '../store/log.ts'
 import type { Context } from './context.ts'
 import { performRestore } from './perform-git.ts'
 import { stepFiles } from './step-files.ts'
+import type { Workspace } from './workspace.ts'
+
+/** Whether an engine was cut off in the middle of something that must be put back before anything else. */
+export async function isCutOff(log: Log): Promise<boolean> {
+  const touched = [...(await begunTasks(log)), ...(await log.tasks({ status: [...ended] }))]
+  return touched.some(({ state }) => state.step !== null || state.next?.type === 'restore')
+}
+
+/** What the attempts under way have changed so far. It lies in the tree and is not the user's. */
+export async function underWay(log: Log, workspace: Workspace): Promise<string[]> {
+  const paths: string[] = []
+  for (const { state } of [...(await begunTasks(log)), ...(await log.tasks({ status: ['held'] }))]) {
+    const { base, evidence } = state
+    if (!base || !evidence.change) continue
+    const files = await workspace.changedBetween(base.tree, evidence.change.to)
+    paths.push(...files.map(file => file.path))
+  }
+  return paths
+}
 
 /**
  * Takes up what an engine left that was killed, frozen or cut off: its agents are ended first, then the work of the
@@ -9,13 +29,15 @@ import { stepFiles } from './step-files.ts'
  */
 export async function recoverInterrupted(context: Context): Promise<number> {
   const { journal, workspace, store } = context
-  const open = (await store.log.tasks()).filter(one => one.state.step !== null)
+  const open = (await begunTasks(store.log)).filter(one => one.state.step !== null)
   for (const { id, state } of open) {
     const { step } = state
     if (!step) continue
     await endRecorded(stepFiles(context.home, step.id).processes, { grace: 1_000 })
     await context.lease.assertHeld()
-    const agentStep = journal.rules.workflow.stages[step.stage]?.kind === 'agent'
+    // By the rules it was started under: today's workflow may have no such stage.
+    const rules = (await store.log.run(step.run))?.rules ?? journal.rules
+    const agentStep = rules.workflow.stages[step.stage]?.kind === 'agent'
     const kept = agentStep ? await workspace.putBack(step.base, `interrupted/${step.id}`) : null
     await journal.record(id, { type: 'step.interrupted', step: step.id, why: 'was interrupted', kept })
   }
@@ -24,6 +46,19 @@ export async function recoverInterrupted(context: Context): Promise<number> {
 
 /** A task that ended while its failed work still lay in the tree: the putting back comes first. */
 export async function finishRestores(context: Context): Promise<void> {
-  const ended = await context.store.log.tasks({ status: ['halted', 'failed', 'cancelled', 'held'] })
-  for (const { id, state } of ended) if (state.next?.type === 'restore') await performRestore(context, id)
+  const left = await context.store.log.tasks({ status: [...ended] })
+  for (const { id, state } of left) if (state.next?.type === 'restore') await performRestore(context, id)
+}
+
+const ended = ['halted', 'failed', 'cancelled', 'held', 'removed'] as const
+
+/** Open tasks in hand, without reading the thousands that are not: the store gives those first. */
+async function begunTasks(log: Log): Promise<StoredTask[]> {
+  const begun: StoredTask[] = []
+  for await (const candidate of log.candidates()) {
+    const stored = candidate.begun ? await log.task(candidate.id) : null
+    if (!stored) break
+    begun.push(stored)
+  }
+  return begun
 }

@@ -5,18 +5,26 @@ import { auditPositions } from '../git/audit.ts'
 import { addedLines, type Changes, changesBetween, patchBetween } from '../git/changes.ts'
 import { commitPaths } from '../git/commit.ts'
 import { dirtyFiles, dirtyRefusal } from '../git/dirty.ts'
+import { enterBranch } from '../git/enter-branch.ts'
 import { failureBranch } from '../git/failure-branch.ts'
 import type { Position } from '../git/position.ts'
 import { putBack, restorePaths } from '../git/put-back.ts'
+import type { TreeReader } from '../gates/tree.ts'
 import { openRepository } from '../git/repository.ts'
 import { fromTop } from '../git/scope.ts'
 import { keepPosition, takePosition } from '../git/snapshot.ts'
 import { diffTrees } from '../git/tree-diff.ts'
+import { treeReader } from '../git/tree-reader.ts'
 
 export type { Position } from '../git/position.ts'
 
 /** What the engine wants of git, with the run's own rules about files built in. */
 export type Workspace = {
+  /**
+   * Tracked files with uncommitted changes are the user's, but for those `underWay` (the work of an attempt that goes
+   * on). Without his word (`inPlace`) there is no run with such files; with it no agent may change them.
+   */
+  claimUserFiles(options: { inPlace: boolean; underWay: string[] }): Promise<void>
   position(): Promise<Position>
   /** Makes a position last, under `refs/ralph/<name>`. */
   keep(position: Position, name: string): Promise<Base>
@@ -35,7 +43,10 @@ export type Workspace = {
   /** Commits the working-tree content of exactly these paths; null when there is nothing to commit. */
   commit(paths: string[], message: string, head: string): Promise<string | null>
   failureBranch(task: string, at: number, kept: string): Promise<string>
-  reader(position: Position): unknown
+  /** Makes a branch the current one without touching a file; false when it was already. */
+  enterBranch(position: Position, name: string): Promise<boolean>
+  /** The files of a stored tree. */
+  reader(tree: string): TreeReader
 }
 
 export async function openWorkspace(options: {
@@ -44,14 +55,12 @@ export async function openWorkspace(options: {
   /** Globs only the engine writes. */
   owned: string[]
   protect: string[]
-  /** Go on although tracked files have uncommitted changes. */
-  inPlace: boolean
+  /** An engine was cut off here: the repository may be in any state until its step is put back. */
+  recovering: boolean
 }): Promise<Workspace> {
-  const { root, home, owned, protect, inPlace } = options
-  const repository = await openRepository(root, { scratch: home })
-  const dirty = await dirtyFiles(repository, { ignore: [...owned, ...protect] })
-  if (dirty.length > 0 && !inPlace) throw dirtyRefusal(dirty)
-  const userFiles = dirty
+  const { root, home, owned, protect, recovering } = options
+  const repository = await openRepository(root, { scratch: home, recovering })
+  let userFiles: string[] = []
   const ref = (name: string) => `refs/ralph/${name}`
   const changedBetween = async (from: string, to: string): Promise<ChangedFile[]> => {
     if (from === to) return []
@@ -62,6 +71,11 @@ export async function openWorkspace(options: {
   }
 
   return {
+    claimUserFiles: async ({ inPlace, underWay }) => {
+      const dirty = await dirtyFiles(repository, { ignore: [...owned, ...protect] })
+      userFiles = dirty.filter(file => !underWay.includes(file))
+      if (userFiles.length > 0 && !inPlace) throw dirtyRefusal(userFiles)
+    },
     position: () => takePosition(repository),
     keep: (position, name) => keepPosition(repository, position, ref(name)),
     changes: (from, to) => changesBetween(repository, from, to),
@@ -74,6 +88,7 @@ export async function openWorkspace(options: {
     sameContent: async (a, b) => (await changedBetween(a, b)).every(file => matchesAny(file.path, [...owned, ...protect])),
     commit: async (paths, message, head) => (await commitPaths(repository, { paths, message, head })).commit,
     failureBranch: (task, at, kept) => failureBranch(repository, task, new Date(at), kept),
-    reader: position => ({ position }),
+    enterBranch: (position, name) => enterBranch(repository, position, name),
+    reader: tree => treeReader(repository, tree),
   }
 }

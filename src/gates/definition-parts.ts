@@ -63,9 +63,11 @@ function sections(text: string, name: string): string | null {
   for (const raw of text.split('\n')) {
     const line = raw.trim()
     const header = /^\[{1,2}\s*([^\]]+?)\s*\]{1,2}/u.exec(line)?.[1]?.replace(/["'\s]/gu, '')
-    if (header !== undefined) within = header === name || (header.startsWith(name) && /^[.:-]/u.test(header.slice(name.length)))
+    if (header !== undefined)
+      within = header === name || (header.startsWith(name) && /^[.:-]/u.test(header.slice(name.length)))
     // `tool.pytest.ini_options = { … }` says the same without a section.
-    const dotted = line.startsWith(`${name}.`) || (name.startsWith('tool.') && line.startsWith(`${name.slice(5)}.`))
+    const dotted =
+      line.startsWith(`${name}.`) || (name.startsWith('tool.') && line.startsWith(`${name.slice(5)}.`))
     if ((within || dotted) && line !== '' && !/^[#;]/u.test(line)) kept.push(line)
   }
   return kept.length === 0 ? null : kept.join('\n')
@@ -79,20 +81,42 @@ const deciding: readonly { files: string; lines: RegExp; whole?: true }[] = [
       /\bdef pytest_(?:collect|ignore|itemcollected|deselected|generate|runtest|pyfunc|report|session|cmdline|configure|unconfigure|load|exception|assertrepr|fixture_setup|make)|\bcollect_ignore|\bos\._exit\b|\bsys\.exit\b|\bhookimpl\b|\bhookwrapper\b|\bpytest_plugins\b/u,
     whole: true,
   },
-  { files: '{spec,rails}_helper.rb', lines: /filter_run|exclude|exit|at_exit|run_all_when|only_failures|\.around\b|\bdry_run/u, whole: true },
-  { files: 'test_helper.rb', lines: /\bexit|at_exit|Minitest\.(?:extensions|after_run)|def (?:run|skip)\b|runnable_methods/u, whole: true },
-  { files: 'test_helper.exs', lines: /exclude|include|only|ExUnit\.configure|System\.(?:halt|stop)|at_exit/u, whole: true },
-  { files: '{bootstrap,Pest}.php', lines: /\bexit\b|\bdie\b|register_shutdown_function|->skip|->only/u, whole: true },
-  { files: 'setupTests.*', lines: /process\.exit|\b(?:it|test|describe|expect)\s*=|globalThis\.|global\./u, whole: true },
+  {
+    files: '{spec,rails}_helper.rb',
+    lines: /filter_run|exclude|exit|at_exit|run_all_when|only_failures|\.around\b|\bdry_run/u,
+    whole: true,
+  },
+  {
+    files: 'test_helper.rb',
+    lines: /\bexit|at_exit|Minitest\.(?:extensions|after_run)|def (?:run|skip)\b|runnable_methods/u,
+    whole: true,
+  },
+  {
+    files: 'test_helper.exs',
+    lines: /exclude|include|only|ExUnit\.configure|System\.(?:halt|stop)|at_exit/u,
+    whole: true,
+  },
+  {
+    files: '{bootstrap,Pest}.php',
+    lines: /\bexit\b|\bdie\b|register_shutdown_function|->skip|->only/u,
+    whole: true,
+  },
+  {
+    files: 'setupTests.*',
+    lines: /process\.exit|\b(?:it|test|describe|expect)\s*=|globalThis\.|global\./u,
+    whole: true,
+  },
   { files: 'Cargo.toml', lines: /^\s*(?:test|harness|doctest|autotests|default-members|exclude)\s*=/u },
   {
     files: 'build.gradle{,.kts}',
-    lines: /ignoreFailures|onlyIf|\.enabled\b|\benabled\s*=|\bexcludeTest|\bexclude\b|filter\s*\{|useJUnit|useTestNG|failFast|failOnNoDiscoveredTests|\bskip/iu,
+    lines:
+      /ignoreFailures|onlyIf|\.enabled\b|\benabled\s*=|\bexcludeTest|\bexclude\b|filter\s*\{|useJUnit|useTestNG|failFast|failOnNoDiscoveredTests|\bskip/iu,
   },
   { files: 'gradle.properties', lines: /test|skip|ignore/iu },
   {
     files: 'pom.xml',
-    lines: /skipTests|skipITs|maven\.test|testFailureIgnore|<skip>|<excludes?>|<includes?>|surefire|failsafe|<groups>|excludedGroups|failIfNoTests|testSourceDirectory/u,
+    lines:
+      /skipTests|skipITs|maven\.test|testFailureIgnore|<skip>|<excludes?>|<includes?>|surefire|failsafe|<groups>|excludedGroups|failIfNoTests|testSourceDirectory/u,
   },
   { files: '*.{cs,fs,vb}proj', lines: /IsTestProject|VSTest|RunSettings|TestingPlatform/u },
   { files: 'mix.exs', lines: /\btest|aliases|elixirc_paths/u },
@@ -101,7 +125,10 @@ const deciding: readonly { files: string; lines: RegExp; whole?: true }[] = [
     lines:
       /^\s*(?:export\s+)?(?:NODE_OPTIONS|NODE_PATH|PATH|LD_\w+|DYLD_\w+|PYTHON\w*|PYTEST_\w+|RUBYOPT|RUBYLIB|PERL5\w+|JAVA_\w+|MAVEN_\w+|GRADLE_\w+|GOFLAGS|RUSTFLAGS|CARGO_\w+|BASH_ENV|ENV|CI|VITEST\w*|JEST\w*|npm_config_\w+)\s*=/iu,
   },
-  { files: 'pnpm-workspace.yaml', lines: /scriptShell|shellEmulator|nodeOptions|enablePrePostScripts|ignoreScripts|pnpmfile/u },
+  {
+    files: 'pnpm-workspace.yaml',
+    lines: /scriptShell|shellEmulator|nodeOptions|enablePrePostScripts|ignoreScripts|pnpmfile/u,
+  },
 ]
 
 function settingsOf(text: string, file: string): string | null {

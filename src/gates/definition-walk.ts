@@ -1,24 +1,27 @@
 import { posix } from 'node:path'
-import { matches } from '../core/glob.ts'
+import {
+  addConfigured,
+  addFile,
+  addNamed,
+  addProjects,
+  addRunner,
+  addViteConfig,
+  type Found,
+  isTypeChecker,
+} from './definition-files.ts'
 import { field, parseJson } from './definition-parts.ts'
 import { isSimpleMakefile, makeTarget } from './makefile.ts'
 import { matchingScripts, packageCommand, scriptsOf, workspaceMembers } from './package-scripts.ts'
-import { lookers, runners } from './runner-config.ts'
 import { shellCommands } from './shell-lines.ts'
 import { inside, type Tree } from './tree.ts'
 
-export type Walked = {
-  files: Set<string>
-  parts: { file: string; pointer: string }[]
-  patterns: Set<string>
-}
-
-type Walk = Walked & { tree: Tree; seen: Set<string>; left: number }
+type Walk = Found & { seen: Set<string>; left: number }
 
 /** Follows the commands through scripts, makefiles and wrappers, without running anything. */
-export async function walkCommands(commands: readonly string[], tree: Tree): Promise<Walked> {
+export async function walkCommands(commands: readonly string[], tree: Tree): Promise<Found> {
   const walk: Walk = { files: new Set(), parts: [], patterns: new Set(), tree, seen: new Set(), left: 500 }
   for (const command of commands) await walkLine(walk, command, '')
+  await addConfigured(walk)
   return walk
 }
 
@@ -38,14 +41,27 @@ async function walkLine(walk: Walk, text: string, folder: string): Promise<void>
 
 /** Programs that run another one; the number says how many words of their own come first. */
 const wrappers = new Map([
-  ...['env', 'nice', 'nohup', 'cross-env', 'cross-env-shell', 'xvfb-run', 'sudo', 'corepack', 'xargs', 'stdbuf'].map(name => [name, 0] as const),
+  ...[
+    'env',
+    'nice',
+    'nohup',
+    'cross-env',
+    'cross-env-shell',
+    'xvfb-run',
+    'sudo',
+    'corepack',
+    'xargs',
+    'stdbuf',
+  ].map(name => [name, 0] as const),
   ...['dotenv', 'dotenvx', 'env-cmd', 'c8', 'nyc', 'start-server-and-test'].map(name => [name, 0] as const),
   ...['timeout', 'gtimeout'].map(name => [name, 1] as const),
 ])
 
 /** `poetry run pytest`, `bundle exec rspec`: the second word must be this one. */
 const runs = new Map([
-  ...['uv', 'poetry', 'pipenv', 'rye', 'doppler', 'op', 'infisical', 'mise', 'devbox', 'coverage'].map(name => [name, 'run'] as const),
+  ...['uv', 'poetry', 'pipenv', 'rye', 'doppler', 'op', 'infisical', 'mise', 'devbox', 'coverage'].map(
+    name => [name, 'run'] as const,
+  ),
   ...['bundle', 'mise'].map(name => [name, 'exec'] as const),
 ])
 
@@ -62,22 +78,32 @@ async function walkWords(walk: Walk, all: readonly string[], folder: string): Pr
   await addProgram(walk, first, folder)
   addRunner(walk, program, folder)
   if (program === 'vitest') await addViteConfig(walk, folder)
+  if (isTypeChecker(program)) await addProjects(walk, program, args, folder)
 
-  if (shells.has(program)) return walkShell(walk, args, folder)
-  if (managers.has(program)) return walkPackage(walk, program, args, folder)
-  if (program === 'make' || program === 'gmake') return walkMake(walk, args, folder)
+  const delegate = delegation(program, args)
+  if (delegate) return delegate(walk, folder)
   await addNamed(walk, program, args, folder)
+  if (program === 'node') await walkNode(walk, args, folder)
+}
 
+type Delegation = (walk: Walk, folder: string) => Promise<void>
+
+/** What runs something else, and so is defined by that. */
+function delegation(program: string, args: readonly string[]): Delegation | null {
+  const [first = ''] = args
   const own = wrappers.get(program)
-  if (own !== undefined) return walkWords(walk, afterFlags(args).slice(own), folder)
-  if (runs.get(program) === args[0]) return walkWords(walk, afterFlags(args.slice(1)), folder)
-  if (/^python[\d.]*$/u.test(program)) return walkPython(walk, args, folder)
-  if (program === 'node') return walkNode(walk, args, folder)
-  if (program === 'deno' && args[0] === 'task') return walkTask(walk, args[1] ?? '', folder)
-  if (program === 'composer') return walkComposer(walk, args, folder)
-  if (/^(?:run-s|run-p|npm-run-all2?)$/u.test(program)) return walkNames(walk, args, [folder])
-  if (program === 'concurrently') return walkConcurrently(walk, args, folder)
-  if (program === 'turbo' || program === 'lerna' || program === 'nx') return walkWorkspace(walk, args, folder)
+  if (own !== undefined) return (walk, folder) => walkWords(walk, afterFlags(args).slice(own), folder)
+  if (runs.get(program) === first && first !== '') return (walk, folder) => walkWords(walk, afterFlags(args.slice(1)), folder)
+  if (shells.has(program)) return (walk, folder) => walkShell(walk, args, folder)
+  if (managers.has(program)) return (walk, folder) => walkPackage(walk, program, args, folder)
+  if (program === 'make' || program === 'gmake') return (walk, folder) => walkMake(walk, args, folder)
+  if (/^python[\d.]*$/u.test(program) && args.includes('-m')) return (walk, folder) => walkModule(walk, args, folder)
+  if (program === 'deno' && first === 'task') return (walk, folder) => walkTask(walk, args[1] ?? '', folder)
+  if (program === 'composer') return (walk, folder) => walkComposer(walk, args, folder)
+  if (program === 'concurrently') return (walk, folder) => walkConcurrently(walk, args, folder)
+  if (/^(?:run-s|run-p|npm-run-all2?)$/u.test(program)) return (walk, folder) => walkNames(walk, args, [folder])
+  if (['turbo', 'lerna', 'nx'].includes(program)) return (walk, folder) => walkWorkspace(walk, args, folder)
+  return null
 }
 
 function afterFlags(words: readonly string[]): string[] {
@@ -87,29 +113,12 @@ function afterFlags(words: readonly string[]): string[] {
 
 /** `./check.sh` is the gate itself; a shell script is followed further. */
 async function addProgram(walk: Walk, word: string, folder: string): Promise<void> {
-  const path = word.includes('/') ? inside(folder, word) : null
+  const path = /[./]/u.test(word) ? inside(folder, word) : null
   if (path === null || !(await walk.tree.isFile(path))) return
   walk.files.add(path)
   const text = (await walk.tree.read(path)) ?? ''
-  if (/\.(?:sh|bash|zsh)$/u.test(path) || /^#!.*\b(?:ba|da|z|k)?sh\b/u.test(text)) await walkLine(walk, text, folder)
-}
-
-function addRunner(walk: Walk, program: string, folder: string): void {
-  const at = (pattern: string) => `/${folder ? `${folder}/` : ''}${pattern.replace(/^\//u, '')}`
-  for (const runner of runners) {
-    if (!runner.programs.includes(program)) continue
-    for (const file of runner.files ?? []) walk.patterns.add(at(file))
-    for (const file of runner.anywhere ?? []) walk.patterns.add(file)
-    for (const [file, pointer] of runner.parts ?? []) walk.parts.push({ file: file.startsWith('/') ? at(file) : file, pointer })
-  }
-}
-
-/** vitest reads `vite.config` only when it has no configuration of its own, or when that one takes it in. */
-async function addViteConfig(walk: Walk, folder: string): Promise<void> {
-  const names = await walk.tree.list(folder)
-  const own = names.find(name => matches(name, 'vitest.config.*'))
-  const text = own ? ((await walk.tree.read(posix.join(folder, own))) ?? '') : 'vite.config'
-  if (text.includes('vite.config')) walk.patterns.add(`/${folder ? `${folder}/` : ''}vite.config.*`)
+  if (/\.(?:sh|bash|zsh)$/u.test(path) || /^#!.*\b(?:ba|da|z|k)?sh\b/u.test(text))
+    await walkLine(walk, text, folder)
 }
 
 async function walkShell(walk: Walk, args: readonly string[], folder: string): Promise<void> {
@@ -124,20 +133,28 @@ async function walkShell(walk: Walk, args: readonly string[], folder: string): P
   await addNamed(walk, 'sh', rest, folder)
 }
 
-async function walkPackage(walk: Walk, manager: string, args: readonly string[], folder: string): Promise<void> {
+async function walkPackage(
+  walk: Walk,
+  manager: string,
+  args: readonly string[],
+  folder: string,
+): Promise<void> {
   const call = args.indexOf('-c')
   if (manager === 'npx' && call >= 0) return walkLine(walk, args[call + 1] ?? '', folder)
   const asked = packageCommand(manager, args)
   const here = asked.folder ? (inside(folder, asked.folder) ?? folder) : folder
   const folders = asked.workspace ? [here, ...(await workspaceMembers(walk.tree, here))] : [here]
-  const found = await walkScripts(walk, asked.scripts, folders)
+  const found = await walkScripts(walk, asked.scripts, folders, asked.extra)
   if (!found && asked.program.length > 0) await walkWords(walk, asked.program, here)
-  const dashes = args.indexOf('--')
-  await addNamed(walk, manager, args.slice(dashes < 0 ? 1 : dashes + 1), here)
 }
 
 /** Scripts of `package.json`, with what npm runs before and after them. True when at least one was found. */
-async function walkScripts(walk: Walk, names: readonly string[], folders: readonly string[]): Promise<boolean> {
+async function walkScripts(
+  walk: Walk,
+  names: readonly string[],
+  folders: readonly string[],
+  extra: readonly string[] = [],
+): Promise<boolean> {
   let found = false
   for (const folder of folders) {
     const scripts = await scriptsOf(walk.tree, folder)
@@ -147,7 +164,9 @@ async function walkScripts(walk: Walk, names: readonly string[], folders: readon
       for (const one of [`pre${name}`, name, `post${name}`]) {
         walk.parts.push({ file: `/${folder ? `${folder}/` : ''}package.json`, pointer: `scripts.${one}` })
         const script = scripts.get(one)
-        if (script !== undefined) await walkLine(walk, script, folder)
+        // What follows the script's name on the command line is put behind the script.
+        const behind = one === name ? extra.map(word => ` '${word.replaceAll("'", '')}'`).join('') : ''
+        if (script !== undefined) await walkLine(walk, `${script}${behind}`, folder)
       }
     }
   }
@@ -155,10 +174,19 @@ async function walkScripts(walk: Walk, names: readonly string[], folders: readon
 }
 
 async function walkMake(walk: Walk, args: readonly string[], folder: string): Promise<void> {
-  const value = (flag: string) => args.find((_, at) => args[at - 1] === flag) ?? args.find(word => word.startsWith(`${flag}=`))?.slice(flag.length + 1)
+  const value = (flag: string) =>
+    args.find((_, at) => args[at - 1] === flag) ??
+    args.find(word => word.startsWith(`${flag}=`))?.slice(flag.length + 1)
   const here = inside(folder, value('-C') ?? value('--directory') ?? '') ?? folder
-  const names = [value('-f') ?? value('--file') ?? '', 'GNUmakefile', 'makefile', 'Makefile'].filter(name => name !== '')
-  const targets = args.filter((word, at) => !word.startsWith('-') && !word.includes('=') && !/^-[Cfj]$|^--(?:directory|file)$/u.test(args[at - 1] ?? ''))
+  const names = [value('-f') ?? value('--file') ?? '', 'GNUmakefile', 'makefile', 'Makefile'].filter(
+    name => name !== '',
+  )
+  const targets = args.filter(
+    (word, at) =>
+      !word.startsWith('-') &&
+      !word.includes('=') &&
+      !/^-[Cfj]$|^--(?:directory|file)$/u.test(args[at - 1] ?? ''),
+  )
   for (const name of names) {
     const path = inside(here, name)
     const text = path === null ? null : await walk.tree.read(path)
@@ -175,10 +203,9 @@ async function walkMake(walk: Walk, args: readonly string[], folder: string): Pr
   }
 }
 
-async function walkPython(walk: Walk, args: readonly string[], folder: string): Promise<void> {
+async function walkModule(walk: Walk, args: readonly string[], folder: string): Promise<void> {
   const flag = args.indexOf('-m')
-  const module_ = flag < 0 ? undefined : args[flag + 1]
-  if (module_ === undefined) return
+  const module_ = args[flag + 1] ?? ''
   const path = module_.replaceAll('.', '/')
   for (const file of [`${path}.py`, `${path}/__main__.py`]) await addFile(walk, file, folder)
   await walkWords(walk, [module_, ...args.slice(flag + 2)], folder)
@@ -216,9 +243,15 @@ async function walkComposer(walk: Walk, args: readonly string[], folder: string)
   const path = posix.join(folder, 'composer.json')
   const script = field(field(parseJson((await walk.tree.read(path)) ?? ''), 'scripts'), name)
   if (script === undefined) return
-  for (const one of [`pre-${name}-cmd`, name, `post-${name}-cmd`]) walk.parts.push({ file: `/${path}`, pointer: `scripts.${one}` })
+  for (const one of [`pre-${name}-cmd`, name, `post-${name}-cmd`])
+    walk.parts.push({ file: `/${path}`, pointer: `scripts.${one}` })
   for (const line of Array.isArray(script) ? script : [script]) {
-    if (typeof line === 'string') await walkLine(walk, line.replace(/^@(?:php|putenv)?\s*/u, match => (match === '@' ? 'composer ' : '')), folder)
+    if (typeof line === 'string')
+      await walkLine(
+        walk,
+        line.replace(/^@(?:php|putenv)?\s*/u, match => (match === '@' ? 'composer ' : '')),
+        folder,
+      )
   }
 }
 
@@ -232,31 +265,13 @@ async function walkConcurrently(walk: Walk, args: readonly string[], folder: str
 
 /** turbo, nx and lerna run the script of that name in every package. */
 async function walkWorkspace(walk: Walk, args: readonly string[], folder: string): Promise<void> {
-  const names = args.filter(word => !['run', 'run-many', 'affected'].includes(word)).map(word => word.split(':').at(-1) ?? word)
+  const names = args
+    .filter(word => !['run', 'run-many', 'affected'].includes(word))
+    .map(word => word.split(':').at(-1) ?? word)
   await walkNames(walk, names, [folder, ...(await workspaceMembers(walk.tree, folder))])
 }
 
 async function walkNames(walk: Walk, words: readonly string[], folders: readonly string[]): Promise<void> {
   const names = words.filter(word => !word.startsWith('-'))
   await walkScripts(walk, names, folders)
-}
-
-const configFlag = /^(?:-c|-f|--config|--file|--configuration|--settings|--rulesdir|--bootstrap)$/u
-const expectation = /expect|golden|snapshot|reference|\.snap$/iu
-
-/** Files that the command names. What a looker looks at is the work itself; its configuration and its expectations are not. */
-async function addNamed(walk: Walk, program: string, args: readonly string[], folder: string): Promise<void> {
-  for (const [at, word] of args.entries()) {
-    const [flag, value] = word.startsWith('-') ? word.split('=', 2) : ['', word]
-    if (value === undefined) continue
-    const named = value.replace(/::.*$|:\d+$/u, '')
-    const asConfig = configFlag.test(flag ?? '') || configFlag.test(args[at - 1] ?? '')
-    if (lookers.has(program) && !asConfig && !expectation.test(named)) continue
-    await addFile(walk, named, folder)
-  }
-}
-
-async function addFile(walk: Walk, word: string, folder: string): Promise<void> {
-  const path = inside(folder, word)
-  if (path && (await walk.tree.isFile(path))) walk.files.add(path)
 }

@@ -15,7 +15,10 @@ export type GateDefinition = {
   watch: string[]
 }
 
-export async function gateDefinition(commands: readonly string[], start: TreeReader): Promise<GateDefinition> {
+export async function gateDefinition(
+  commands: readonly string[],
+  start: TreeReader,
+): Promise<GateDefinition> {
   return define(commands, cached(start))
 }
 
@@ -46,15 +49,26 @@ export async function definitionViolations(options: {
   const definition = await define(options.commands, before)
   const violations: Violation[] = []
   for (const file of changed) {
-    const frozen = fileViolations([file], { protect: [], gateFiles: definition.gateFiles, allows: [], readOnly: false })[0]
+    const frozen = fileViolations([file], {
+      protect: [],
+      gateFiles: definition.gateFiles,
+      allows: [],
+      readOnly: false,
+    })[0]
     if (frozen) violations.push(frozen)
-    else if (matchesAny(file.path, definition.watch)) violations.push(violation(file.path, `${verbOf(file)} ${file.path}`))
+    else if (matchesAny(file.path, definition.watch))
+      violations.push(violation(file.path, `${verbOf(file)} ${file.path}`))
     else violations.push(...(await changedParts(file.path, definition, before, after)))
   }
   return violations
 }
 
-async function changedParts(path: string, definition: GateDefinition, before: Tree, after: Tree): Promise<Violation[]> {
+async function changedParts(
+  path: string,
+  definition: GateDefinition,
+  before: Tree,
+  after: Tree,
+): Promise<Violation[]> {
   const entries = definition.entries.filter(entry => matches(path, entry.file))
   if (entries.length === 0) return []
   const [old, now] = [await before.read(path), await after.read(path)]
@@ -73,7 +87,13 @@ async function changedParts(path: string, definition: GateDefinition, before: Tr
 
 /** Files a runner loads by itself wherever they stand: a new one counts as well. */
 function isSupport(path: string): boolean {
-  return matchesAny(path, ['conftest.py', '.env{,.*}', '{spec,rails,test}_helper.rb', 'test_helper.exs', 'setupTests.*'])
+  return matchesAny(path, [
+    'conftest.py',
+    '.env{,.*}',
+    '{spec,rails,test}_helper.rb',
+    'test_helper.exs',
+    'setupTests.*',
+  ])
 }
 
 function violation(path: string, what: string): Violation {
@@ -81,12 +101,44 @@ function violation(path: string, what: string): Violation {
 }
 
 const signsOfLife = [
-  ...['package.json', 'deno.json', 'deno.jsonc', 'pyproject.toml', 'setup.py', 'setup.cfg', 'requirements*.txt', 'tox.ini'],
-  ...['Cargo.toml', 'go.mod', 'pom.xml', 'build.gradle', 'build.gradle.kts', 'composer.json', 'Gemfile', 'mix.exs', 'Makefile'],
-  ...['CMakeLists.txt', '*.sln', '*.csproj', 'Package.swift', 'test/', 'tests/', 'spec/', 'src/', 'lib/', 'app/'],
+  ...[
+    'package.json',
+    'deno.json',
+    'deno.jsonc',
+    'pyproject.toml',
+    'setup.py',
+    'setup.cfg',
+    'requirements*.txt',
+    'tox.ini',
+  ],
+  ...[
+    'Cargo.toml',
+    'go.mod',
+    'pom.xml',
+    'build.gradle',
+    'build.gradle.kts',
+    'composer.json',
+    'Gemfile',
+    'mix.exs',
+    'Makefile',
+  ],
+  ...[
+    'CMakeLists.txt',
+    '*.sln',
+    '*.csproj',
+    'Package.swift',
+    'test/',
+    'tests/',
+    'spec/',
+    'src/',
+    'lib/',
+    'app/',
+  ],
 ]
 
 async function hasBegun(tree: Tree): Promise<boolean> {
   const names = await tree.list('')
-  return names.some(name => signsOfLife.some(sign => (sign.endsWith('/') ? name === sign : matches(name, sign))))
+  return names.some(name =>
+    signsOfLife.some(sign => (sign.endsWith('/') ? name === sign : matches(name, sign))),
+  )
 }

@@ -3,7 +3,9 @@ export type MakeTarget = { text: string; recipes: string[] }
 
 /** What other words than these do to a rule cannot be told by reading lines, so the whole file counts. */
 export function isSimpleMakefile(text: string): boolean {
-  return !/^\s*(?:ifn?eq|ifn?def|define|-?include|sinclude|override|vpath)\b|\$[({](?:eval|call|shell|foreach)\b|^[^\t#]*%[^\t#]*:/mu.test(text)
+  return !/^\s*(?:ifn?eq|ifn?def|define|-?include|sinclude|override|vpath)\b|\$[({](?:eval|call|shell|foreach)\b|^[^\t#]*%[^\t#]*:/mu.test(
+    text,
+  )
 }
 
 /** The rule of a target, the rules of what it needs, the variables these use, and what changes every rule. */
@@ -31,7 +33,11 @@ export function makeTarget(text: string, target: string): MakeTarget | null {
 
 type Rule = { needs: string; recipe: string[] }
 
-function parse(text: string): { rules: Map<string, Rule>; variables: Map<string, string>; globals: string[] } {
+function parse(text: string): {
+  rules: Map<string, Rule>
+  variables: Map<string, string>
+  globals: string[]
+} {
   const rules = new Map<string, Rule>()
   const variables = new Map<string, string>()
   const globals: string[] = []
@@ -44,7 +50,12 @@ function parse(text: string): { rules: Map<string, Rule>; variables: Map<string,
     const bare = line.replace(/(?:^|\s)#.*$/u, '').trimEnd()
     if (bare === '') continue
     open = []
-    if (/^(?:export\s+)?(?:SHELL|MAKEFLAGS|PATH|\.SHELLFLAGS)\s*[:?+]?=|^\.(?:IGNORE|ONESHELL|SILENT|DEFAULT)\b/u.test(bare)) globals.push(bare)
+    if (
+      /^(?:export\s+)?(?:SHELL|MAKEFLAGS|PATH|\.SHELLFLAGS)\s*[:?+]?=|^\.(?:IGNORE|ONESHELL|SILENT|DEFAULT)\b/u.test(
+        bare,
+      )
+    )
+      globals.push(bare)
     const variable = /^(?:export\s+)?([\w.-]+)\s*(?:::?:?|[?+!])?=\s*(.*)$/u.exec(bare)
     if (variable) {
       const name = variable[1] ?? ''
@@ -72,7 +83,9 @@ function fill(text: string, variables: Map<string, string>): string {
   let filled = text
   for (let round = 0; round < 3; round += 1) {
     filled = filled
-      .replace(reference, (whole, name: string) => (name === 'MAKE' ? 'make' : (variables.get(name) ?? whole)))
+      .replace(reference, (whole, name: string) =>
+        name === 'MAKE' ? 'make' : (variables.get(name) ?? whole),
+      )
       .slice(0, 10_000)
   }
   return filled

@@ -1,4 +1,4 @@
-import { fingerprint, normalise } from '../core/fingerprint.ts'
+import { fingerprint } from '../core/fingerprint.ts'
 import { truncated } from '../core/text.ts'
 
 /** The end of an output, in bounded memory however much is printed. */
@@ -39,6 +39,6 @@ export function createOutputTail(): OutputTail {
       const left = count - lines.length
       return [...(left > 0 ? [truncated(left)] : []), ...lines].join('\n')
     },
-    fingerprint: () => fingerprint(normalise(kept.slice(-maxLines).join('\n'))),
+    fingerprint: () => fingerprint(kept.slice(-maxLines).join('\n')),
   }
 }

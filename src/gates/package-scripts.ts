@@ -6,6 +6,8 @@ import { inside, type Tree } from './tree.ts'
 export type PackageCommand = {
   /** Script names, also with `*` (npm-run-all). */
   scripts: string[]
+  /** Further words for the script. */
+  extra: string[]
   /** When there is no such script, this program is run instead. */
   program: string[]
   /** `-C`, `--prefix`, `--cwd`. */
@@ -14,7 +16,19 @@ export type PackageCommand = {
   workspace: boolean
 }
 
-const withValue = new Set(['-C', '--prefix', '--dir', '--cwd', '-w', '--workspace', '--filter', '-F', '-p', '--package', '--loglevel'])
+const withValue = new Set([
+  '-C',
+  '--prefix',
+  '--dir',
+  '--cwd',
+  '-w',
+  '--workspace',
+  '--filter',
+  '-F',
+  '-p',
+  '--package',
+  '--loglevel',
+])
 const wholeWorkspace = /^(?:-r|--recursive|-ws|--workspaces|-w|--workspace|--filter|-F|-A|--all)(?:=|$)/u
 const folderFlag = /^(?:-C|--prefix|--dir|--cwd)$/u
 
@@ -23,9 +37,15 @@ export function packageCommand(manager: string, args: readonly string[]): Packag
   const words: string[] = []
   for (let at = 0; at < args.length; at += 1) {
     const word = args[at] ?? ''
-    if (words.length > 0 && !['workspace', 'workspaces', 'foreach', 'run', 'run-script', 'exec', 'x', 'dlx'].includes(words.at(-1) ?? '')) {
+    if (
+      words.length > 0 &&
+      !['workspace', 'workspaces', 'foreach', 'run', 'run-script', 'exec', 'x', 'dlx'].includes(
+        words.at(-1) ?? '',
+      )
+    ) {
       // Behind the script or the program everything is its own, except a late `--workspaces`.
-      if (wholeWorkspace.test(word) && manager === 'npm' && !args.slice(0, at).includes('--')) found.workspace = true
+      if (wholeWorkspace.test(word) && manager === 'npm' && !args.slice(0, at).includes('--'))
+        found.workspace = true
       words.push(word)
       continue
     }
@@ -42,17 +62,33 @@ export function packageCommand(manager: string, args: readonly string[]): Packag
   return { ...found, ...asked(manager, words, found.workspace) }
 }
 
-function asked(manager: string, words: string[], workspace: boolean): Pick<PackageCommand, 'scripts' | 'program' | 'workspace'> {
+function asked(
+  manager: string,
+  words: string[],
+  workspace: boolean,
+): Pick<PackageCommand, 'scripts' | 'program' | 'workspace'> {
   const [first = '', second = '', ...rest] = words
-  const script = (name: string, program: string[] = []) => ({ scripts: name ? [name] : [], program, workspace })
+  const script = (name: string, program: string[] = []) => ({
+    scripts: name ? [name] : [],
+    program,
+    workspace,
+  })
   const program = (line: string[]) => ({ scripts: [], program: line, workspace })
   if (manager === 'npx' || manager === 'bunx' || manager === 'pnpx') return program(words)
   if (first === 'exec' || first === 'x' || first === 'dlx') return program([second, ...rest])
   if (manager === 'yarn' && first === 'workspace') return { ...asked(manager, rest, true), workspace: true }
   if (manager === 'yarn' && first === 'workspaces') {
-    return { ...asked(manager, second === 'foreach' || second === 'run' ? (second === 'run' ? ['run', ...rest] : rest) : [], true), workspace: true }
+    return {
+      ...asked(
+        manager,
+        second === 'foreach' || second === 'run' ? (second === 'run' ? ['run', ...rest] : rest) : [],
+        true,
+      ),
+      workspace: true,
+    }
   }
-  if (first === 'run' || first === 'run-script' || first === 'rum') return script(second, manager === 'npm' ? [] : [second, ...rest])
+  if (first === 'run' || first === 'run-script' || first === 'rum')
+    return script(second, manager === 'npm' ? [] : [second, ...rest])
   if (manager === 'npm') {
     if (['test', 't', 'tst'].includes(first)) return script('test')
     return script(['start', 'stop', 'restart'].includes(first) ? first : '')
@@ -96,7 +132,9 @@ export async function workspaceMembers(tree: Tree, folder: string): Promise<stri
   const fromPackage = Array.isArray(listed) ? listed : field(listed, 'packages')
   const yaml = (await tree.read(at('pnpm-workspace.yaml'))) ?? ''
   const fromYaml = [...yaml.matchAll(/^\s*-\s*['"]?([^'"#\n]+?)['"]?\s*$/gmu)].map(match => match[1] ?? '')
-  const patterns = [...(Array.isArray(fromPackage) ? fromPackage : []), ...fromYaml].filter(one => typeof one === 'string' && !one.startsWith('!'))
+  const patterns = [...(Array.isArray(fromPackage) ? fromPackage : []), ...fromYaml].filter(
+    one => typeof one === 'string' && !one.startsWith('!'),
+  )
   const found: string[] = []
   for (const pattern of patterns) {
     const fixed = inside(folder, String(pattern).replace(/\/?\*.*$/u, ''))
@@ -104,7 +142,11 @@ export async function workspaceMembers(tree: Tree, folder: string): Promise<stri
     if (!String(pattern).includes('*')) found.push(fixed)
     else {
       const names = await tree.list(fixed)
-      found.push(...names.filter(name => name.endsWith('/')).map(name => `${fixed ? `${fixed}/` : ''}${name.slice(0, -1)}`))
+      found.push(
+        ...names
+          .filter(name => name.endsWith('/'))
+          .map(name => `${fixed ? `${fixed}/` : ''}${name.slice(0, -1)}`),
+      )
     }
     if (found.length >= maxMembers) break
   }

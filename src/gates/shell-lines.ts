@@ -21,7 +21,11 @@ const maxLength = 64_000
 const maxDepth = 20
 
 /** `inside` are the numbers of the subshells around, the innermost last. */
-function collect(text: string, inside: readonly number[], all: { found: ShellCommand[]; scopes: number }): void {
+function collect(
+  text: string,
+  inside: readonly number[],
+  all: { found: ShellCommand[]; scopes: number },
+): void {
   const open = [...inside]
   let words: string[] = []
   const enter = () => {
@@ -47,7 +51,24 @@ function collect(text: string, inside: readonly number[], all: { found: ShellCom
   finish()
 }
 
-const keywords = new Set(['if', 'then', 'else', 'elif', 'fi', 'do', 'done', 'while', 'until', '!', '{', '}', 'esac', 'exec', 'command', 'time'])
+const keywords = new Set([
+  'if',
+  'then',
+  'else',
+  'elif',
+  'fi',
+  'do',
+  'done',
+  'while',
+  'until',
+  '!',
+  '{',
+  '}',
+  'esac',
+  'exec',
+  'command',
+  'time',
+])
 
 function withoutKeywords(words: string[]): string[] {
   let from = 0

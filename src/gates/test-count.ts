@@ -20,8 +20,27 @@ import { tap } from './count/tap.ts'
 import { vitest } from './count/vitest.ts'
 
 const runners: readonly (() => RunnerCounter)[] = [
-  vitest, jest, mocha, tap, ava, playwright, jasmine, bun, deno, pytest, unittest, cargo, go, ctest, rspec, minitest,
-  phpunit, mix, maven, gradle, dotnet,
+  vitest,
+  jest,
+  mocha,
+  tap,
+  ava,
+  playwright,
+  jasmine,
+  bun,
+  deno,
+  pytest,
+  unittest,
+  cargo,
+  go,
+  ctest,
+  rspec,
+  minitest,
+  phpunit,
+  mix,
+  maven,
+  gradle,
+  dotnet,
 ]
 
 export type TestCounter = { line(text: string): void; end(): TestCounts | null }

@@ -8,7 +8,10 @@ export type GateCommand = { command: string; own: boolean }
 export function gateCommands(project: readonly string[] | 'none', own: readonly string[]): GateCommand[] {
   const shared = project === 'none' ? [] : trimmed(project)
   const rest = trimmed(own).filter(command => !shared.includes(command))
-  return [...shared.map(command => ({ command, own: false })), ...rest.map(command => ({ command, own: true }))]
+  return [
+    ...shared.map(command => ({ command, own: false })),
+    ...rest.map(command => ({ command, own: true })),
+  ]
 }
 
 function trimmed(commands: readonly string[]): string[] {

@@ -126,11 +126,10 @@ export async function addedLines(
   // The blocks have no names that could be trusted, but they come in the order of the raw list. A change of type has two.
   for (const file of parseRaw(output.slice(0, cut).split('\0'))) {
     const retyped = file.from && file.to && file.from.mode.slice(0, 2) !== file.to.mode.slice(0, 2)
-    const text = blocks.splice(0, retyped ? 2 : 1).join('\n')
-    const added = text
-      .slice(Math.max(0, text.indexOf('\n@@')))
-      .split('\n')
-      .filter(line => line.startsWith('+'))
+    const hunks = blocks
+      .splice(0, retyped ? 2 : 1)
+      .map(block => (block.includes('\n@@') ? block.slice(block.indexOf('\n@@')) : ''))
+    const added = hunks.flatMap(text => text.split('\n')).filter(line => line.startsWith('+'))
     lines.set(
       fromTop(repository, file.path),
       added.map(line => line.slice(1)),

@@ -20,16 +20,17 @@ list() {
     for file in /proc/[0-9]*/stat; do
       read -r line <"$file" || continue
       pid=@{line%% *}
-      set -- @{line##*) }
+      set -- @{line##*") "}
       case $1 in Z | X) continue ;; esac
       table="$table $pid,$2,$4,@{20}"
     done
   else
-    table=$(LC_ALL=C TZ=UTC ps -A -o pid=,ppid=,pgid=,stat=,lstart= | while read -r pid ppid family state start; do
-      case $state in Z*) continue ;; esac
-      set -- $start
-      echo "$pid,$ppid,$family,$1_$2_$3_$4_$5"
-    done)
+    for row in $(LC_ALL=C TZ=UTC ps -A -o stat=,pid=,ppid=,pgid=,lstart= | tr -s ' ' ,); do
+      row=@{row#,}
+      case $row in Z*) continue ;; esac
+      row=@{row#*,}
+      table="$table @{row%,}"
+    done
   fi
 }
 

@@ -69,7 +69,7 @@ export function parseStat(stat: string): ProcessEntry | null {
 
 export function processesFromPs(): Promise<ProcessEntry[]> {
   const env = { PATH: `${process.env.PATH ?? ''}:/bin:/usr/bin`, LC_ALL: 'C', TZ: 'UTC' }
-  const args = ['-A', '-o', 'pid=,ppid=,pgid=,stat=,lstart=']
+  const args = ['-A', '-o', 'stat=,pid=,ppid=,pgid=,lstart=']
   return new Promise(resolve => {
     execFile('ps', args, { env, maxBuffer: 64 * 1024 * 1024 }, (_error, text) => resolve(parsePs(text)))
   })
@@ -78,9 +78,9 @@ export function processesFromPs(): Promise<ProcessEntry[]> {
 export function parsePs(text: string): ProcessEntry[] {
   const found: ProcessEntry[] = []
   for (const line of text.split('\n')) {
-    const [pid, ppid, pgid, state, ...start] = line.trim().split(/\s+/)
-    if (!pid || state === undefined || state.startsWith('Z') || start.length === 0) continue
-    found.push({ pid: Number(pid), ppid: Number(ppid), family: Number(pgid), start: start.join('_') })
+    const [state, pid, ppid, pgid, ...start] = line.trim().split(/\s+/)
+    if (!state || state.startsWith('Z') || start.length === 0) continue
+    found.push({ pid: Number(pid), ppid: Number(ppid), family: Number(pgid), start: start.join(',') })
   }
   return found
 }

@@ -66,7 +66,6 @@ export function watchChanges(db: Database, interval: number, follow: () => boole
       announced = true
       queueMicrotask(() => {
         announced = false
-        content = lastIds(db)
         notify()
       })
     },

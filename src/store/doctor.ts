@@ -19,10 +19,14 @@ export type Inspection =
 
 /** Looks at a journal that may be damaged, without changing it. Never throws, whatever the file holds. */
 export function inspectDatabase(path: string, driver?: DriverName): Inspection {
-  if (!statSync(path, { throwIfNoEntry: false })) return { type: 'missing' }
-  const problem = whyUnreadable(path, driver)
-  if (problem) return { type: 'unreadable', problem }
-  return withDamaged(path, driver, db => ({ type: 'readable', ...examine(db) }))
+  try {
+    if (!statSync(path, { throwIfNoEntry: false })) return { type: 'missing' }
+    const problem = whyUnreadable(path, driver)
+    if (problem) return { type: 'unreadable', problem }
+    return withDamaged(path, driver, db => ({ type: 'readable', ...examine(db) }))
+  } catch (error) {
+    return { type: 'unreadable', problem: rawText(error) }
+  }
 }
 
 export type Salvage = {

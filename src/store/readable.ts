@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs'
 import type { Database } from './database.ts'
-import type { Value } from './driver.ts'
 
 export type EventRow = { stream: string; seq: number; run: string; fold: string; chain: string; body: string }
 
@@ -12,11 +11,13 @@ export type LostRows = { lost: number }
  * asked for one by one.
  */
 export function* readableEvents(db: Database): Generator<EventRow | LostRows> {
-  const known = highestId(db)
-  const end = Math.min(known ?? Number.POSITIVE_INFINITY, mostEvents(db.path))
+  const highest = highestId(db)
   let after = 0
   let lost = 0
-  for (const { id, row } of rowsUpTo(db, end)) {
+  for (const { id, row } of rowsUpTo(
+    db,
+    Math.min(highest ?? Number.POSITIVE_INFINITY, mostEvents(db.path)),
+  )) {
     lost += id - after - (row ? 1 : 0)
     after = id
     if (!row) continue
@@ -25,8 +26,8 @@ export function* readableEvents(db: Database): Generator<EventRow | LostRows> {
     yield row
   }
   // Without the file's own count nobody knows how many came behind the last one.
-  if (known !== null) lost += end - after
-  if (known !== null && lost > 0) yield { lost }
+  const behind = highest === null ? 0 : lost + highest - after
+  if (behind > 0) yield { lost: behind }
 }
 
 const size = 200
@@ -81,17 +82,16 @@ export function bytesToText(bytes: ArrayBuffer | Uint8Array): string {
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 }
 
-/** Null when the file does not say, or says nonsense. */
+/** Null when the file does not say. */
 function highestId(db: Database): number | null {
-  const ask = (sql: string, ...values: Value[]) =>
-    attempt(() => db.get<{ id: number | null }>(sql, ...values)?.id ?? null)
+  const ask = (sql: string) => attempt(() => db.get<{ id: number | null }>(sql)?.id ?? null)
   const id =
     ask("select cast(seq as integer) as id from sqlite_sequence where name = 'event'") ??
     ask('select max(id) as id from event')
-  return id !== null && Number.isSafeInteger(id) && id >= 0 && id <= mostEvents(db.path) ? id : null
+  return id !== null && Number.isSafeInteger(id) && id >= 0 ? id : null
 }
 
-/** No event takes less room than its two hashes. */
+/** A bound for a damaged count: no event takes less room than its hash and the shortest text. */
 function mostEvents(path: string): number {
   const bytes = [path, `${path}-wal`].map(file => statSync(file, { throwIfNoEntry: false })?.size ?? 0)
   return Math.ceil(bytes.reduce((sum, one) => sum + one, 0) / 128)

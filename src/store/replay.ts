@@ -49,16 +49,16 @@ export function entryOf(
 /** Lifts an event of an older version to today's shape. Version 1 is the only one so far. */
 export function upgradeEvent(raw: unknown): AnyEvent {
   if (!isEnvelope(raw)) throw new Error('not an event')
-  if (raw.v > eventVersion) {
+  if (raw.v > eventVersion || !Object.hasOwn(knownTypes, raw.type)) {
     throw new UserError(
-      `the journal has an event of version ${raw.v}; this Ralph knows ${eventVersion}`,
+      `the journal has an event '${raw.type}' of version ${raw.v}, which this Ralph does not know`,
       'Upgrade Ralph.',
     )
   }
   return raw as AnyEvent
 }
 
-function isEnvelope(raw: unknown): raw is { v: number } {
+function isEnvelope(raw: unknown): raw is { v: number; type: string } {
   if (typeof raw !== 'object' || raw === null) return false
   const { v, at, run, type } = raw as Record<string, unknown>
   return (
@@ -68,4 +68,22 @@ function isEnvelope(raw: unknown): raw is { v: number } {
     typeof run === 'string' &&
     typeof type === 'string'
   )
+}
+
+/** The core takes every event for one it knows; what comes from outside is looked at here. */
+const knownTypes: Record<AnyEvent['type'], true> = {
+  'run.started': true,
+  'run.finished': true,
+  'run.paused': true,
+  'run.resumed': true,
+  'task.added': true,
+  'task.changed': true,
+  'task.removed': true,
+  'task.recorded': true,
+  'task.reopened': true,
+  'task.cancelled': true,
+  'task.steered': true,
+  'step.started': true,
+  'step.finished': true,
+  'step.interrupted': true,
 }

@@ -64,7 +64,10 @@ function otherHolder(path: string, { driver }: Database): Holder | null {
   try {
     const found = openDatabase(path, { driver, readOnly: true })
     try {
-      const holders = found.all<Holder>('select host, pid, started, what from lease where held = 1')
+      const holders = found.all<Holder>(
+        'select host, pid, started, what from lease where held = 1 and expires > ?',
+        Date.now(),
+      )
       return holders.find(holder => holder.pid !== process.pid && !isDead(holder, thisHost())) ?? null
     } finally {
       found.close()

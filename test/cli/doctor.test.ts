@@ -36,11 +36,13 @@ describe('ralph doctor', () => {
     expect((await ralph(project, ['run'])).code).toBe(0)
     // The run has written the status of the story into its spec, which is tracked.
     expect(project.git('status', '--porcelain', '-uno')).toContain('specs/')
-    expect((await checks()).git).toMatchObject({ state: 'ok' })
-    expect((await checks()).journal?.text).toMatch(/^\d+ events, whole/)
+    const clean = await checks()
+    expect(clean.git).toMatchObject({ state: 'ok' })
+    expect(clean.journal?.text).toMatch(/^\d+ events, whole/)
     project.write('src/existing.txt', 'changed\n')
-    expect((await checks()).git).toMatchObject({ state: 'warning' })
-    expect((await checks()).git?.text).toContain('uncommitted changes in 1 tracked file: src/existing.txt')
+    const { git } = await checks()
+    expect(git).toMatchObject({ state: 'warning' })
+    expect(git?.text).toContain('uncommitted changes in 1 tracked file: src/existing.txt')
   })
 
   it('names what is wrong and how to mend it, with exit code 1', async () => {

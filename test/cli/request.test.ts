@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { attemptCount } from '../../src/commands/attempt-count.ts'
 import { type Asked, requestText } from '../../src/commands/request-text.ts'
+import { attemptCount } from '../../src/commands/stage-words.ts'
 import type { StatusData } from '../../src/commands/status-data.ts'
 import { newTaskState } from '../../src/core/state.ts'
 import { pipeline } from '../../src/presets/pipeline.ts'

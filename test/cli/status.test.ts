@@ -62,7 +62,9 @@ describe('ralph status from a journal', () => {
     const data = JSON.parse((await ralph(project, ['status', '--json'])).stdout) as StatusData
     expect(data.open[0]?.waitUntil).toBeGreaterThan(Date.now() + 3_000_000)
     const { stdout } = await ralph(project, ['status'])
-    expect(stdout).toMatch(/1\.1 Title of 1\.1 · waits (59m|1h): usage limit reached\n {2}→ ralph retry ends the wait now/)
+    expect(stdout).toMatch(
+      /1\.1 Title of 1\.1 · waits (59m|1h): usage limit reached\n {2}→ ralph retry ends the wait now/,
+    )
   })
 
   it('shows the budget and names the commands for tasks that need a person', async () => {
@@ -123,7 +125,7 @@ describe('ralph status from a journal', () => {
     const { stdout } = await ralph(project, ['status'])
     expect(stdout).toContain('No engine is running.')
     expect(stdout).toContain(`The last one (pid ${process.pid}) is gone`)
-    expect(stdout).toContain('@baseline · attempt 1/3 · cut off')
+    expect(stdout).toContain('gates before the task · attempt 1/3 · cut off')
   })
 })
 

@@ -435,6 +435,22 @@ describe('the tree', () => {
     expect(project.read('src/existing.txt')).toBe('my own work\n')
   })
 
+  it('G-21 --branch: one branch for the run, or one per story that builds on the one before', async () => {
+    project = storyProject({ stories: ['1.1', '1.2'], script: [{ do: honest() }], verify: perStory })
+    const head = project.git('rev-parse', 'main').trim()
+    const result = await ralph(project, ['run', '--branch', 'ralph/{epic}/{story}'])
+    expect(result.code, result.stdout + result.stderr).toBe(0)
+    expect(project.git('rev-parse', 'main').trim()).toBe(head)
+    expect(project.git('log', '--format=%s', 'main..ralph/1/1.1').trim()).toBe('feat: answer 1.1')
+    expect(project.git('log', '--format=%s', 'main..ralph/1/1.2').trim()).toBe('feat: answer 1.2\nfeat: answer 1.1')
+    expect(project.git('branch', '--show-current').trim()).toBe('ralph/1/1.2')
+    const taken = await ralph(project, ['retry', '1.1'])
+    expect(taken.code).toBe(0)
+    const elsewhere = await ralph(project, ['run', '--branch', 'main'])
+    expect(elsewhere.code).toBe(1)
+    expect(elsewhere.stderr).toContain('The branch main exists and is not at HEAD')
+  })
+
   it('an agent that forgets to commit: the engine commits what it changed, and only that', async () => {
     project = storyProject({ script: [{ do: [{ write: { path: 'work/1.1.txt', text: 'answer 1.1\n' } }, { done: true }] }] })
     const result = await ralph(project, ['run'])

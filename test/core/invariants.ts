@@ -10,6 +10,7 @@ export function checkInvariants(rules: Rules, state: TaskState): void {
 
   if (status === 'open' || status === 'held') {
     assert(next, `a ${status} task has nothing to do`)
+    assert(status === 'open' || step === null, 'a held task has a step under way')
   } else {
     assert(next === null || next.type === 'restore', `a ${status} task still has ${next?.type} to do`)
     assert(step === null || next !== null, `a ${status} task has a step under way`)

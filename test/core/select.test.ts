@@ -101,6 +101,20 @@ it('a task is begun while its work is in the tree', () => {
   one.effect(anAgent({ signals: [done()] }))
   one.effect(green)
   expect(isBegun(one.state())).toBe(true)
+  one.effect({ kind: 'settle', head: 'h2', committed: null, paths: [] })
+  expect(isBegun(one.state())).toBe(false)
+})
+
+it('a task that ended is begun only as long as its work waits to be put back', () => {
+  const one = walk(someRules(stories, 'none'))
+  one.effect(anAgent({ signals: [done()] }))
+  one.tell({ type: 'task.cancelled', why: 'no' })
+  expect(isBegun(one.state())).toBe(true)
+  one.effect({ kind: 'restore', kept: null, branch: null })
+  expect(isBegun(one.state())).toBe(false)
+  const held = walk(someRules(stories, 'none'))
+  held.effect(anAgent({ fault: { kind: 'auth', message: 'not logged in' } }))
+  expect(isBegun(held.state())).toBe(false)
 })
 
 describe('G-18 dependencies', () => {

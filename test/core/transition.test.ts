@@ -252,6 +252,10 @@ describe('what earlier events leave behind', () => {
       const one = walk(someRules(stories, 'none'))
       one.effect(anAgent({ fault: { kind, message: 'not logged in' } }))
       expect(one.state()).toMatchObject({ status: 'held', note: `${kind}: not logged in`, failures: 0 })
+      const held = one.state()
+      expect(one.tell({ type: 'step.started', step: 's', stage: 'implement', base: aBase() })).toEqual(held)
+      const outcome = anAgent({ signals: [done()] })
+      expect(one.tell({ type: 'step.finished', step: 's', stage: 'implement', outcome })).toEqual(held)
     }
   })
 

@@ -1,3 +1,4 @@
+import { execSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -6,7 +7,7 @@ import { openRepository } from '../../src/git/repository.ts'
 import { keepPosition, takePosition } from '../../src/git/snapshot.ts'
 import { busyProject } from './busy-project.ts'
 import { gitCalls } from './count-processes.ts'
-import { projectAt, removeTempFolders, repositoryState, tempProject } from './temp-project.ts'
+import { projectAt, removeTempFolders, repositoryState, tempProject, userHome } from './temp-project.ts'
 
 afterAll(removeTempFolders)
 
@@ -43,16 +44,16 @@ describe('a position', () => {
     const project = busyProject()
     const repository = await openRepository(project.root)
     const trees = [(await takePosition(repository)).tree]
-    const after = async (change: () => void) => {
+    const afterChange = async (change: () => void) => {
       change()
       trees.push((await takePosition(repository)).tree)
     }
-    await after(() => project.write('notes.txt', 'UNTRACKED\n'))
-    await after(() => fs.chmodSync(path.join(project.root, 'notes.txt'), 0o755))
-    await after(() => fs.rmSync(path.join(project.root, 'link')))
-    await after(() => fs.symlinkSync('b.txt', path.join(project.root, 'link')))
-    await after(() => project.remove('dir'))
-    await after(() => project.write('dir', 'now a file\n'))
+    await afterChange(() => project.write('notes.txt', 'UNTRACKED\n'))
+    await afterChange(() => fs.chmodSync(path.join(project.root, 'notes.txt'), 0o755))
+    await afterChange(() => fs.rmSync(path.join(project.root, 'link')))
+    await afterChange(() => fs.symlinkSync('b.txt', path.join(project.root, 'link')))
+    await afterChange(() => project.remove('dir'))
+    await afterChange(() => project.write('dir', 'now a file\n'))
     expect(new Set(trees).size).toBe(trees.length)
     expect((await takePosition(repository)).tree).toBe(trees.at(-1))
     const fresh = await openRepository(project.root, { scratch: path.join(project.root, '.ralph/other') })
@@ -77,7 +78,6 @@ describe('a position', () => {
     const scratch = path.join(project.root, '.ralph/git')
     project.write('a.txt', 'changed\n')
     const env = `GIT_DIR='${scratch}/raw' GIT_WORK_TREE='${project.root}' GIT_OBJECT_DIRECTORY='${project.root}/.git/objects' GIT_INDEX_FILE='${scratch}/index'`
-    const { execSync } = await import('node:child_process')
     execSync(`${env} git update-index --assume-unchanged a.txt`, { cwd: project.root })
     fs.appendFileSync(path.join(scratch, 'raw/info/exclude'), '*\n')
     project.write('new.txt', 'new\n')
@@ -114,7 +114,6 @@ describe('a position', () => {
   })
 
   it('honours the global ignore file of the user', async () => {
-    const { userHome } = await import('./temp-project.ts')
     const file = path.join(userHome(), '.config/git/ignore')
     fs.mkdirSync(path.dirname(file), { recursive: true })
     fs.writeFileSync(file, '*.swp\n')

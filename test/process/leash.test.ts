@@ -150,7 +150,7 @@ it('reads the same processes from ps as from the kernel', async () => {
         .sort((a, b) => a.pid - b.pid)
     const listed = await processesFromPs()
     expect(shape(listed)).toEqual(shape(await livingProcesses()))
-    expect(listed.find(entry => entry.pid === program.pid)?.start).toMatch(/^\w{3}_\w{3}_\d+_[\d:]+_\d{4}$/)
+    expect(listed.find(entry => entry.pid === program.pid)?.start).toMatch(/^\w{3},\w{3},\d+,[\d:]+,\d{4}$/)
   } finally {
     process.kill(-(program.pid ?? 0), 'SIGKILL')
   }

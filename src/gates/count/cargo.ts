@@ -22,11 +22,18 @@ export function cargo(): RunnerCounter {
       }
       const binary = /^ {3,5}(?:Running|Doc-tests) (.+?)(?: \(\S+\))?$/u.exec(text)
       if (binary) target = binary[1] ?? ''
-      const result = /^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; (\d+) measured;/u.exec(text)
+      const result =
+        /^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; (\d+) measured;/u.exec(text)
       if (result) {
         listing = false
-        const [passed, failed, skipped, measured] = result.slice(1).map(count) as [number, number, number, number]
-        if (announced === passed + failed + skipped + measured) tally.sum({ passed: passed + measured, failed, skipped })
+        const [passed, failed, skipped, measured] = result.slice(1).map(count) as [
+          number,
+          number,
+          number,
+          number,
+        ]
+        if (announced === passed + failed + skipped + measured)
+          tally.sum({ passed: passed + measured, failed, skipped })
         return
       }
       const failed = /^test (.+) \.\.\. FAILED$/u.exec(text)
@@ -42,7 +49,11 @@ export function cargo(): RunnerCounter {
     const summary = /^ +Summary \[[^\]]+\] +(\d+)(?:\/\d+)? tests? run: (.+)$/u.exec(text)
     if (summary) {
       const value = (word: string) => count(new RegExp(`(\\d+) ${word}`, 'u').exec(summary[2] ?? '')?.[1])
-      tally.sum({ passed: value('passed'), failed: value('failed') + value('timed out'), skipped: value('skipped') })
+      tally.sum({
+        passed: value('passed'),
+        failed: value('failed') + value('timed out'),
+        skipped: value('skipped'),
+      })
     }
     const failed = /^ +(?:FAIL|TIMEOUT|SIG[A-Z]+) \[[^\]]+\] (?:\([ \d/]+\) )?(.+)$/u.exec(text)
     if (failed) tally.name(failed[1] ?? '')

@@ -88,6 +88,7 @@ export function count(text: string | undefined): number {
 /** `3 failed | 12 passed` → { failed: 3, passed: 12 }; the words are those of the runner, the singular and the plural alike. */
 export function parts(text: string): Record<string, number> {
   const found: Record<string, number> = {}
-  for (const match of text.matchAll(/(\d{1,9}) ([a-z]+)/giu)) found[match[2]?.toLowerCase() ?? ''] = count(match[1])
+  for (const match of text.matchAll(/(\d{1,9}) ([a-z]+)/giu))
+    found[match[2]?.toLowerCase() ?? ''] = count(match[1])
   return found
 }

@@ -22,7 +22,11 @@ export function ctest(): RunnerCounter {
       if (summary) {
         const failed = count(summary[1])
         // A disabled test is not in the total, a skipped one is.
-        tally.sum({ passed: Math.max(0, count(summary[2]) - failed - skipped), failed, skipped: skipped + disabled })
+        tally.sum({
+          passed: Math.max(0, count(summary[2]) - failed - skipped),
+          failed,
+          skipped: skipped + disabled,
+        })
       } else if (/^No tests were found!!!/u.test(text)) tally.sum({})
       else if (/^The following tests (?:FAILED|did not run):/u.test(text)) failures = text.includes('FAILED')
       else if (failures) {

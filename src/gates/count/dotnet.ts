@@ -8,7 +8,11 @@ export function dotnet(): RunnerCounter {
   const tally = createTally()
   let block: Record<string, number> | null = null
   const sum = (found: Record<string, number>) =>
-    tally.sum({ passed: found.passed ?? found.succeeded ?? 0, failed: found.failed ?? 0, skipped: found.skipped ?? 0 })
+    tally.sum({
+      passed: found.passed ?? found.succeeded ?? 0,
+      failed: found.failed ?? 0,
+      skipped: found.skipped ?? 0,
+    })
   const close = () => {
     if (block && Object.keys(block).length > 0) sum(block)
     block = null
@@ -21,11 +25,16 @@ export function dotnet(): RunnerCounter {
         else close()
       }
       if (!starts(text, 'PFSTN f')) return
-      if (/^(?:Passed|Failed|Skipped)! +- Failed: |^ *Test summary: total: |^Total tests: \d+\. Passed: /u.test(text)) {
+      if (
+        /^(?:Passed|Failed|Skipped)! +- Failed: |^ *Test summary: total: |^Total tests: \d+\. Passed: /u.test(
+          text,
+        )
+      ) {
         sum(labelled(text))
       } else if (/^Total tests: \d+$|^Test run summary: /u.test(text)) block = {}
       else if (/^No test is available in /u.test(text)) tally.sum({})
-      const name = /^ {2,4}Failed (\S.*?) \[[^\]]+\]$/u.exec(text) ?? /^failed (\S.*?) \([\dms .]+\)$/u.exec(text)
+      const name =
+        /^ {2,4}Failed (\S.*?) \[[^\]]+\]$/u.exec(text) ?? /^failed (\S.*?) \([\dms .]+\)$/u.exec(text)
       if (name) tally.name(name[1] ?? '')
     },
     end() {
@@ -38,6 +47,7 @@ export function dotnet(): RunnerCounter {
 /** `Failed:     1, Passed:     3` → { failed: 1, passed: 3 }. */
 function labelled(text: string): Record<string, number> {
   const found: Record<string, number> = {}
-  for (const match of text.matchAll(/([a-z]+): +(\d{1,9})/giu)) found[(match[1] ?? '').toLowerCase()] = count(match[2])
+  for (const match of text.matchAll(/([a-z]+): +(\d{1,9})/giu))
+    found[(match[1] ?? '').toLowerCase()] = count(match[2])
   return found
 }

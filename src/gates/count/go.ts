@@ -19,7 +19,10 @@ export function go(): RunnerCounter {
       if (/^=== RUN {3}/u.test(text)) verbose = true
       const test = /^ *--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$/u.exec(text)
       if (test) oneTest(test[1] ?? '', test[2] ?? '')
-      const sum = /^DONE (?:\d+ runs, )?(\d+) tests?(?:, (\d+) skipped)?(?:, (\d+) failures?)?(?:, \d+ errors?)? in /u.exec(text)
+      const sum =
+        /^DONE (?:\d+ runs, )?(\d+) tests?(?:, (\d+) skipped)?(?:, (\d+) failures?)?(?:, \d+ errors?)? in /u.exec(
+          text,
+        )
       if (sum) {
         const skipped = count(sum[2])
         const failed = count(sum[3])

@@ -33,10 +33,15 @@ export function jasmine(): RunnerCounter {
   }
 
   function karma(text: string) {
-    const executed = /^([^:]{1,80}): Executed (\d+) of \d+(?: \((\d+) FAILED\))?(?: \(skipped (\d+)\))?/u.exec(text)
+    const executed =
+      /^([^:]{1,80}): Executed (\d+) of \d+(?: \((\d+) FAILED\))?(?: \(skipped (\d+)\))?/u.exec(text)
     const browser = executed?.[1] ?? ''
     if (!executed || (!browsers.has(browser) && browsers.size >= 20)) return
     const failed = count(executed[3])
-    browsers.set(browser, { passed: Math.max(0, count(executed[2]) - failed), failed, skipped: count(executed[4]) })
+    browsers.set(browser, {
+      passed: Math.max(0, count(executed[2]) - failed),
+      failed,
+      skipped: count(executed[4]),
+    })
   }
 }

@@ -34,7 +34,12 @@ export function gradle(): RunnerCounter {
       if (summary) {
         const failed = count(summary[2])
         const skipped = count(summary[3])
-        tally.sum({ passed: Math.max(0, count(summary[1]) - failed - skipped), failed, skipped, partial: true })
+        tally.sum({
+          passed: Math.max(0, count(summary[1]) - failed - skipped),
+          failed,
+          skipped,
+          partial: true,
+        })
         return
       }
       const task = /^(?:> Task )?:(?:[\w.-]+:)*test( NO-SOURCE)?\b/u.exec(text)

@@ -14,7 +14,8 @@ export function mix(): RunnerCounter {
         const skipped = count(/, (\d+) skipped/u.exec(rest)?.[1])
         const left = skipped + count(/, (\d+) (?:excluded|invalid)/u.exec(rest)?.[1])
         const all = count(summary[1]) + count(summary[2]) + count(summary[3])
-        if (!/assertion/u.test(rest)) tally.sum({ passed: Math.max(0, all - failed - left), failed, skipped: left })
+        if (!/assertion/u.test(rest))
+          tally.sum({ passed: Math.max(0, all - failed - left), failed, skipped: left })
         return
       }
       const name = /^ {2}\d+\) ((?:test|doctest|property) .+ \([\w.]+\))$/u.exec(text)

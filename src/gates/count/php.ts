@@ -29,7 +29,8 @@ export function phpunit(): RunnerCounter {
       const pest = /^ {2}Tests: +(\d+ .*) \(\d+ assertions?\)$/u.exec(text)
       if (pest) {
         const found = parts(pest[1] ?? '')
-        const skipped = (found.skipped ?? 0) + (found.todo ?? 0) + (found.todos ?? 0) + (found.incomplete ?? 0)
+        const skipped =
+          (found.skipped ?? 0) + (found.todo ?? 0) + (found.todos ?? 0) + (found.incomplete ?? 0)
         tally.sum({ passed: (found.passed ?? 0) + (found.risky ?? 0), failed: found.failed ?? 0, skipped })
       }
     },

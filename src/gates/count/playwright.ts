@@ -15,7 +15,8 @@ export function playwright(): RunnerCounter {
         return
       }
       if (!seen) return
-      const summary = /^ {2}(\d+) (failed|interrupted|flaky|skipped|did not run|passed)(?: \([^)]*\))?$/u.exec(text)
+      const summary =
+        /^ {2}(\d+) (failed|interrupted|flaky|skipped|did not run|passed)(?: \([^)]*\))?$/u.exec(text)
       if (summary) {
         seen[summary[2] ?? ''] = count(summary[1])
         naming = summary[2] === 'failed'

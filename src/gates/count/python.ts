@@ -47,7 +47,8 @@ export function unittest(): RunnerCounter {
       if (ran === null || text === '') return
       const verdict = /^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$/u.exec(text)
       if (verdict) {
-        const value = (key: string) => count(new RegExp(`(?:^|, )${key}=(\\d+)`, 'u').exec(verdict[1] ?? '')?.[1])
+        const value = (key: string) =>
+          count(new RegExp(`(?:^|, )${key}=(\\d+)`, 'u').exec(verdict[1] ?? '')?.[1])
         const failed = value('failures') + value('errors') + value('unexpected successes')
         const skipped = value('skipped') + value('expected failures')
         tally.sum({ passed: Math.max(0, ran - failed - skipped), failed, skipped })

@@ -7,11 +7,17 @@ export function rspec(): RunnerCounter {
     line(text) {
       if (!startsWithDigit(text) && !starts(text, 'r')) return
       const summary =
-        /^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?(?:, (\d+) errors? occurred outside of examples)?$/u.exec(text)
+        /^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?(?:, (\d+) errors? occurred outside of examples)?$/u.exec(
+          text,
+        )
       if (summary) {
         const failed = count(summary[2])
         const skipped = count(summary[3])
-        tally.sum({ passed: Math.max(0, count(summary[1]) - failed - skipped), failed: failed + count(summary[4]), skipped })
+        tally.sum({
+          passed: Math.max(0, count(summary[1]) - failed - skipped),
+          failed: failed + count(summary[4]),
+          skipped,
+        })
         return
       }
       const name = /^rspec (\S+?)(?::\d+|\[[\d:,]+\])? # (.+)$/u.exec(text)

@@ -129,7 +129,12 @@ function resultLines(name: (text: string) => void) {
     const todo = /# todo\b/iu.test(rest)
     if (bad && !todo) {
       counts().notOk += 1
-      name(rest.replace(/^- /u, '').replace(/ # time=.*$/u, '').replace(/ ?\{$/u, ''))
+      name(
+        rest
+          .replace(/^- /u, '')
+          .replace(/ # time=.*$/u, '')
+          .replace(/ ?\{$/u, ''),
+      )
     }
     if (parent) return
     if (skip || todo) counts().skipped += 1
@@ -145,7 +150,8 @@ function closingLines() {
   const take = (): Counts | null => {
     const found = seen
     seen = null
-    if (!found || found.tests === undefined || (found.pass === undefined && found.fail === undefined)) return null
+    if (!found || found.tests === undefined || (found.pass === undefined && found.fail === undefined))
+      return null
     // The spec reporter prints what tests print as it is; its own block is always whole.
     if (spec && (found.cancelled === undefined || found.todo === undefined)) return null
     return {
@@ -156,7 +162,10 @@ function closingLines() {
   }
   return {
     line(text: string): Counts | null | 'other' {
-      const part = /^([#ℹ]) (tests|suites|pass|fail|cancelled|skipped|skip|todo|duration_ms)\s+(\d+)(?:\.\d+)?$/u.exec(text)
+      const part =
+        /^([#ℹ]) (tests|suites|pass|fail|cancelled|skipped|skip|todo|duration_ms)\s+(\d+)(?:\.\d+)?$/u.exec(
+          text,
+        )
       if (!part) return 'other'
       const key = part[2] ?? ''
       if (key !== 'tests') {

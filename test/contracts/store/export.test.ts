@@ -97,6 +97,8 @@ describe(`export and import (${driver})`, () => {
     const event = { v: 1, at: 5, run: 'r', type: 'run.paused', by: 'me' }
     expect(upgradeEvent(event)).toEqual(event)
     expect(() => upgradeEvent({ ...event, v: 2 })).toThrow(UserError)
+    expect(() => upgradeEvent({ ...event, type: 'task.unheard-of' })).toThrow(/does not know/)
+    expect(() => upgradeEvent({ ...event, type: 'toString' })).toThrow(/does not know/)
     for (const wrong of [
       null,
       'text',
