@@ -45,13 +45,14 @@ export async function checkPrerequisites(root: string, settings: Settings): Prom
 }
 
 /** Everything worth knowing before money is spent, as lines. */
-export function preflight(options: {
+export async function preflight(options: {
+  root: string
   settings: Settings
   prepared: Prepared
   verify: { commands: string[] | 'none'; detected: string | null }
   report: Required<Reporter>
-}): void {
-  const { settings, prepared, verify, report } = options
+}): Promise<void> {
+  const { root, settings, prepared, verify, report } = options
   const note = (level: 'info' | 'warning' | 'error', text: string) => report.note({ level, text })
   if (settings.sandbox === 'auto') {
     note(
@@ -74,8 +75,19 @@ export function preflight(options: {
   const cycle = dependencies.find(problem => problem.message.includes('cycle'))
   if (cycle) throw new UserError(cycle.message, 'Take one of these out of a depends_on list.')
   for (const problem of dependencies) note('warning', `story ${problem.id} ${problem.message}`)
+  await warnOfCost(root, settings, note)
   warnOfOrder(prepared, note)
   warnOfIterations(settings, prepared, note)
+}
+
+/** Unknown is not 0: a budget that cannot be kept must be known to be one. */
+async function warnOfCost(root: string, settings: Settings, note: (level: 'warning', text: string) => void): Promise<void> {
+  const { cost } = settings.workflow.limits
+  if (cost === undefined) return
+  for (const choice of settings.agents.implementer) {
+    const { name, can } = await agentOf(choice, root)
+    if (!can.reportsCost) note('warning', `${name} does not say what a call costs, so the limit of $${cost} cannot stop it`)
+  }
 }
 
 /** C-11: the order stands as it is, but a story that comes before what it needs is worth a warning. */

@@ -61,7 +61,7 @@ export async function run(options: RunOptions): Promise<void> {
     json: options.json === true,
     verbose: options.verbose === true,
   })
-  preflight({ settings, prepared, verify, report: reporters.report })
+  await preflight({ root, settings, prepared, verify, report: reporters.report })
   const interrupt = onInterrupt()
   try {
     const engine = await openEngine({

@@ -46,8 +46,8 @@ const rules: readonly (readonly [RegExp, string])[] = [
   [/:\d+(?::\d+)?(?=[\s,:)\]]|$)/gmu, ':<line>'],
   [/\(\d+,\d+\)(?=:)/gu, ':<line>'],
   [/\bline \d+/giu, 'line <line>'],
-  [/^(\s*>?\s*)\d+(?=\s*\|)/gmu, '$1<line>'],
+  [/^([ \t>]*)\d+(?=[ \t]*\|)/gmu, '$1<line>'],
   // Rulers are drawn as long as the words between them leave room.
-  [/([=\-_─━═⎯*.])\1{2,}/gu, '$1$1$1'],
+  [/([=\-_─━═⎯*.])\1+/gu, '$1'],
   [/[^\S\n]+/gu, ' '],
 ]

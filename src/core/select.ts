@@ -56,7 +56,7 @@ export function choose(
  */
 export function isBegun(state: TaskState): boolean {
   const { status, next, step, base } = state
-  if (status !== 'open') return status !== 'held' && next?.type === 'restore'
+  if (status !== 'open') return next?.type === 'restore'
   return step !== null || base !== null || next?.type === 'restore' || next?.type === 'settle'
 }
 

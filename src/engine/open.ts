@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Agent } from '../agents/agent.ts'
 import { findAgent } from '../agents/registry.ts'
 import type { AgentChoice, Settings } from '../config/settings.ts'
@@ -20,6 +20,7 @@ import { openStore, type Store } from '../store/sqlite.ts'
 import { syncBacklog } from './backlog.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Context } from './context.ts'
+import { sweepDrafts } from './drafts.ts'
 import { faultPoint } from './fault-point.ts'
 import { openJournal } from './journal.ts'
 import { type Lease, takeLease } from './lease.ts'
@@ -105,6 +106,8 @@ export async function openEngine(open: OpenOptions): Promise<{ context: Context;
       what: open.what,
       waitFor: open.wait ? open.stop : null,
     })
+    // Whoever did not give his lease back was cut off, perhaps in the middle of a file.
+    if (lease.takenFrom) sweepDrafts(writtenFolders(open))
     // Only now: what another engine has in hand is neither the user's dirt nor ours to mend.
     const recovering = await isCutOff(store.log)
     const workspace = await openWorkspace({
@@ -161,6 +164,11 @@ export async function openEngine(open: OpenOptions): Promise<{ context: Context;
     await close()
     throw error
   }
+}
+
+/** Where the preset's files are written. */
+function writtenFolders({ root, layout, backlog }: OpenOptions): string[] {
+  return [...layout.state, ...backlog.tasks.map(task => task.spec)].map(file => dirname(join(root, file)))
 }
 
 async function beginRun(

@@ -59,7 +59,7 @@ const wrappers = new Map([
 
 /** `poetry run pytest`, `bundle exec rspec`: the second word must be this one. */
 const runs = new Map([
-  ...['uv', 'poetry', 'pipenv', 'rye', 'doppler', 'op', 'infisical', 'mise', 'devbox', 'coverage'].map(
+  ...['uv', 'poetry', 'pipenv', 'rye', 'doppler', 'op', 'infisical', 'devbox', 'coverage'].map(
     name => [name, 'run'] as const,
   ),
   ...['bundle', 'mise'].map(name => [name, 'exec'] as const),
@@ -93,15 +93,19 @@ function delegation(program: string, args: readonly string[]): Delegation | null
   const [first = ''] = args
   const own = wrappers.get(program)
   if (own !== undefined) return (walk, folder) => walkWords(walk, afterFlags(args).slice(own), folder)
-  if (runs.get(program) === first && first !== '') return (walk, folder) => walkWords(walk, afterFlags(args.slice(1)), folder)
+  const run = runs.get(program)
+  if (run !== undefined && run === first)
+    return (walk, folder) => walkWords(walk, afterFlags(args.slice(1)), folder)
   if (shells.has(program)) return (walk, folder) => walkShell(walk, args, folder)
   if (managers.has(program)) return (walk, folder) => walkPackage(walk, program, args, folder)
   if (program === 'make' || program === 'gmake') return (walk, folder) => walkMake(walk, args, folder)
-  if (/^python[\d.]*$/u.test(program) && args.includes('-m')) return (walk, folder) => walkModule(walk, args, folder)
+  if (/^python[\d.]*$/u.test(program) && args.includes('-m'))
+    return (walk, folder) => walkModule(walk, args, folder)
   if (program === 'deno' && first === 'task') return (walk, folder) => walkTask(walk, args[1] ?? '', folder)
   if (program === 'composer') return (walk, folder) => walkComposer(walk, args, folder)
   if (program === 'concurrently') return (walk, folder) => walkConcurrently(walk, args, folder)
-  if (/^(?:run-s|run-p|npm-run-all2?)$/u.test(program)) return (walk, folder) => walkNames(walk, args, [folder])
+  if (/^(?:run-s|run-p|npm-run-all2?)$/u.test(program))
+    return (walk, folder) => walkNames(walk, args, [folder])
   if (['turbo', 'lerna', 'nx'].includes(program)) return (walk, folder) => walkWorkspace(walk, args, folder)
   return null
 }

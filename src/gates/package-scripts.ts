@@ -27,76 +27,66 @@ const withValue = new Set([
   '-F',
   '-p',
   '--package',
-  '--loglevel',
 ])
 const wholeWorkspace = /^(?:-r|--recursive|-ws|--workspaces|-w|--workspace|--filter|-F|-A|--all)(?:=|$)/u
 const folderFlag = /^(?:-C|--prefix|--dir|--cwd)$/u
 
 export function packageCommand(manager: string, args: readonly string[]): PackageCommand {
-  const found: PackageCommand = { scripts: [], program: [], folder: '', workspace: false }
-  const words: string[] = []
-  for (let at = 0; at < args.length; at += 1) {
-    const word = args[at] ?? ''
-    if (
-      words.length > 0 &&
-      !['workspace', 'workspaces', 'foreach', 'run', 'run-script', 'exec', 'x', 'dlx'].includes(
-        words.at(-1) ?? '',
-      )
-    ) {
-      // Behind the script or the program everything is its own, except a late `--workspaces`.
-      if (wholeWorkspace.test(word) && manager === 'npm' && !args.slice(0, at).includes('--'))
-        found.workspace = true
-      words.push(word)
-      continue
-    }
-    if (word === '--') continue
-    if (!word.startsWith('-')) {
-      words.push(word)
-      continue
-    }
-    if (wholeWorkspace.test(word)) found.workspace = true
-    const [flag = '', value] = word.split('=', 2)
-    if (folderFlag.test(flag)) found.folder = value ?? args[at + 1] ?? ''
-    if (withValue.has(word)) at += 1
+  const { word, rest, folder, workspace } = take(args)
+  const around = { folder, workspace }
+  const program = (words: string[]): PackageCommand => ({ ...around, scripts: [], extra: [], program: words })
+  const script = (name: string, extra: string[], words: string[] = []): PackageCommand => ({
+    folder,
+    // npm reads its own flags also behind the script's name.
+    workspace: workspace || (manager === 'npm' && beforeDashes(extra).some(one => wholeWorkspace.test(one))),
+    scripts: [name],
+    extra: extra.filter(one => one !== '--'),
+    program: words,
+  })
+  if (['npx', 'bunx', 'pnpx'].includes(manager)) return program([word, ...rest])
+  if (['exec', 'x', 'dlx'].includes(word)) {
+    const inner = take(rest)
+    return program([inner.word, ...inner.rest])
   }
-  return { ...found, ...asked(manager, words, found.workspace) }
+  if (['run', 'run-script', 'rum'].includes(word)) {
+    const inner = take(rest)
+    const found = script(inner.word, inner.rest, manager === 'npm' ? [] : [inner.word, ...inner.rest])
+    return { ...found, folder: folder || inner.folder, workspace: found.workspace || inner.workspace }
+  }
+  if (manager === 'npm') {
+    if (['test', 't', 'tst'].includes(word)) return script('test', rest)
+    return ['start', 'stop', 'restart'].includes(word) ? script(word, rest) : program([])
+  }
+  if (manager === 'yarn' && (word === 'workspace' || word === 'workspaces')) {
+    // `workspace <name> …`, `workspaces foreach … run …`, `workspaces run …`.
+    const inner = take(rest)
+    const line = inner.word === 'run' ? ['run', ...inner.rest] : inner.rest
+    return { ...packageCommand(manager, line), workspace: true }
+  }
+  if (manager === 'bun' && word === 'test') return program(['bun-test', ...rest])
+  // `pnpm lint`, `yarn vitest`, `bun scripts/check.ts`: the script if there is one, else the program or file.
+  return script(manager === 'pnpm' && word === 't' ? 'test' : word, rest, [word, ...rest])
 }
 
-function asked(
-  manager: string,
-  words: string[],
-  workspace: boolean,
-): Pick<PackageCommand, 'scripts' | 'program' | 'workspace'> {
-  const [first = '', second = '', ...rest] = words
-  const script = (name: string, program: string[] = []) => ({
-    scripts: name ? [name] : [],
-    program,
-    workspace,
-  })
-  const program = (line: string[]) => ({ scripts: [], program: line, workspace })
-  if (manager === 'npx' || manager === 'bunx' || manager === 'pnpx') return program(words)
-  if (first === 'exec' || first === 'x' || first === 'dlx') return program([second, ...rest])
-  if (manager === 'yarn' && first === 'workspace') return { ...asked(manager, rest, true), workspace: true }
-  if (manager === 'yarn' && first === 'workspaces') {
-    return {
-      ...asked(
-        manager,
-        second === 'foreach' || second === 'run' ? (second === 'run' ? ['run', ...rest] : rest) : [],
-        true,
-      ),
-      workspace: true,
-    }
+/** The first word that is no flag, what the flags before it say, and everything behind it. */
+function take(args: readonly string[]): { word: string; rest: string[]; folder: string; workspace: boolean } {
+  let folder = ''
+  let workspace = false
+  for (let at = 0; at < args.length; at += 1) {
+    const word = args[at] ?? ''
+    if (word === '--') continue
+    if (!word.startsWith('-')) return { word, rest: args.slice(at + 1), folder, workspace }
+    if (wholeWorkspace.test(word)) workspace = true
+    const [flag = '', value] = word.split('=', 2)
+    if (folderFlag.test(flag)) folder = value ?? args[at + 1] ?? ''
+    if (withValue.has(word)) at += 1
   }
-  if (first === 'run' || first === 'run-script' || first === 'rum')
-    return script(second, manager === 'npm' ? [] : [second, ...rest])
-  if (manager === 'npm') {
-    if (['test', 't', 'tst'].includes(first)) return script('test')
-    return script(['start', 'stop', 'restart'].includes(first) ? first : '')
-  }
-  if (manager === 'bun' && first === 'test') return program([])
-  if (first === 't' && manager === 'pnpm') return script('test')
-  // `pnpm lint`, `yarn vitest`, `bun scripts/check.ts`: the script if there is one, else the program or file.
-  return script(first, words)
+  return { word: '', rest: [], folder, workspace }
+}
+
+function beforeDashes(words: readonly string[]): readonly string[] {
+  const dashes = words.indexOf('--')
+  return dashes < 0 ? words : words.slice(0, dashes)
 }
 
 /** npm's own placeholder: a project that has it has no test script yet. */

@@ -96,18 +96,20 @@ async function sweptFiles(repository: Repository, input: SweepInput): Promise<Vi
   const committed = commits.list.flatMap(commit => commit.files)
   if (committed.length === 0) return []
   const dirty = await diffTrees(repository, await treeOf(repository, from.head), from.tree)
-  const pending = new Map(dirty.map(({ path, to }) => [path, to]))
+  const pending = new Map(dirty.map(difference => [difference.path, difference]))
   const changed = new Set(input.changed.map(({ path }) => path))
   const swept = new Map<string, string>()
   for (const { path, from: parent, to: now } of committed) {
     const name = fromTop(repository, path)
     if (swept.has(name) || matchesAny(name, tolerated)) continue
     const then = pending.get(path)
-    const waiting = then !== undefined && (sameContent(now, then) || !changed.has(path))
+    // What HEAD had already is no news: a rewritten commit brings it again.
+    const news = then !== undefined && !sameContent(now, then.from)
+    const waiting = news && (sameContent(now, then.to) || !changed.has(path))
     if (waiting) swept.set(name, 'its content was there before the attempt, uncommitted')
     else if (
       from.unstored.has(name) ||
-      (then === undefined && parent === null && isOlder(repository, path, from))
+      (then === undefined && parent === null && commits.descends && isOlder(repository, path, from))
     ) {
       swept.set(name, 'it was there before the attempt, untracked')
     }

@@ -26,16 +26,17 @@ export function fsPath(folder: string, name: string): string | Buffer {
   return Buffer.concat([Buffer.from(`${folder}/`), encode(name)])
 }
 
-/** Null when there is no such file, or a file stands where its folder was. Links are not followed. */
+/** Null when there is no such file, or its folder is none or cannot be entered. Links are not followed. */
 export function statOf(folder: string, name: string): fs.Stats | null {
   try {
     return fs.lstatSync(fsPath(folder, name))
   } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
-      return null
+    if (error instanceof Error && 'code' in error && unreachable.has(String(error.code))) return null
     throw error
   }
 }
+
+const unreachable = new Set(['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'ENAMETOOLONG'])
 
 /** For messages: one line, whatever the file is called. */
 export function printable(name: string): string {

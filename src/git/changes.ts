@@ -4,7 +4,7 @@ import type { ChangedFile } from '../core/outcome.ts'
 import { git, mustGit } from './git.ts'
 import { type Position, readStart } from './position.ts'
 import { rawDir } from './private-dir.ts'
-import type { Repository } from './repository.ts'
+import { type Repository, remembered } from './repository.ts'
 import { fromTop, toTop } from './scope.ts'
 import { type Difference, diffTrees, parseRaw } from './tree-diff.ts'
 import type { Unstored } from './working-tree.ts'
@@ -58,17 +58,19 @@ export async function commitsBetween(
     '--format=%x01%H %P',
   ]
   const range = from.head === '' ? [to.head] : [to.head, `^${from.head}`]
-  const output = await mustGit(rawDir(repository), ['log', ...format, ...range, '--'])
-  const list = output
-    .split('\x01')
-    .slice(1)
-    .map(block => {
-      const [header = '', ...parts] = block.split('\0')
-      const [id = '', ...parents] = header.split(' ').filter(Boolean)
-      return { id, parents, files: parseRaw(parts.filter(part => part !== '' && part !== '\n')) }
-    })
-  // On every way from the new HEAD back to an ancestor, the last step before it is one of the new commits.
-  return { list, descends: list.some(commit => commit.parents.includes(from.head)) }
+  return remembered(repository, `log ${from.head} ${to.head}`, async () => {
+    const output = await mustGit(rawDir(repository), ['log', ...format, ...range, '--'])
+    const list = output
+      .split('\x01')
+      .slice(1)
+      .map(block => {
+        const [header = '', ...parts] = block.split('\0')
+        const [id = '', ...parents] = header.split(' ').filter(Boolean)
+        return { id, parents, files: parseRaw(parts.filter(part => part !== '' && part !== '\n')) }
+      })
+    // On every way from the new HEAD back to an ancestor, the last step before it is one of the new commits.
+    return { list, descends: list.some(commit => commit.parents.includes(from.head)) }
+  })
 }
 
 /** The difference as text, for people and prompts, cut at `limit` characters. */

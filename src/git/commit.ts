@@ -3,12 +3,13 @@ import { UserError } from '../core/errors.ts'
 import { fsPath, statOf } from './bytes.ts'
 import { fields, git, mustGit } from './git.ts'
 import { lfsPointer } from './lfs.ts'
-import { plainDir, preparePrivateDirs, realDir } from './private-dir.ts'
+import { commitIndex, plainDir, preparePrivateDirs, realDir } from './private-dir.ts'
 import { exclusively, type Repository } from './repository.ts'
 import { zeroId } from './restore-files.ts'
 import { toTop } from './scope.ts'
 import { treeOf } from './snapshot.ts'
 import { diffTrees } from './tree-diff.ts'
+import { fileIdentity } from './user-index.ts'
 
 export type CommitInput = {
   /** Files, as they lie in the folder now; one that is gone is committed as deleted. */
@@ -73,7 +74,7 @@ async function makeCommit(repository: Repository, input: CommitInput): Promise<C
   const [filters, before] = await Promise.all([
     filtersOf(repository, paths),
     treeOf(repository, input.head),
-    mustGit(plain, ['read-tree', input.head]),
+    readCommitIndex(repository, input.head),
   ])
   const left = paths.filter(path => filters.has(path) && filters.get(path) !== 'lfs')
   const wanted = paths.filter(path => !filters.has(path) || filters.get(path) === 'lfs')
@@ -88,11 +89,24 @@ async function makeCommit(repository: Repository, input: CommitInput): Promise<C
     GIT_COMMITTER_NAME: name,
     GIT_COMMITTER_EMAIL: email,
   }
-  const commit = await mustGit(plain, ['commit-tree', tree, '-p', input.head, '-F', '-'], {
-    stdin: input.message,
-    env,
-  })
-  return { commit: commit.trim(), left: names, tree }
+  const args = ['commit-tree', tree, '-p', input.head, '-F', '-']
+  const [made] = await Promise.all([
+    mustGit(plain, args, { stdin: input.message, env }),
+    // Asked for by the caller right after; by then it is known.
+    diffTrees(repository, before, tree),
+  ])
+  const commit = made.trim()
+  repository.cache.headTrees.set(commit, tree)
+  repository.cache.commitIndex = { commit, identity: fileIdentity(commitIndex(repository)) }
+  return { commit, left: names, tree }
+}
+
+/** Left as it is when it stands for that commit from the time before. */
+async function readCommitIndex(repository: Repository, commit: string): Promise<void> {
+  const known = repository.cache.commitIndex
+  repository.cache.commitIndex = null
+  if (known?.commit === commit && known.identity === fileIdentity(commitIndex(repository))) return
+  await mustGit(plainDir(repository), ['read-tree', commit])
 }
 
 /** Which of these files go through a filter that is really defined. Without a definition git takes the bytes as they are. */

@@ -16,7 +16,7 @@ export function rawDir(repository: Repository): Place {
 }
 
 export function plainDir(repository: Repository): Place {
-  return place(repository, 'plain', path.join(repository.scratch, 'git', 'commit-index'))
+  return place(repository, 'plain', commitIndex(repository))
 }
 
 /** The user's git directory: references, the user's index, worktrees. Never working files. */
@@ -26,6 +26,10 @@ export function realDir(repository: Repository): Place {
 
 export function privateIndex(repository: Repository): string {
   return path.join(repository.scratch, 'git', 'index')
+}
+
+export function commitIndex(repository: Repository): string {
+  return path.join(repository.scratch, 'git', 'commit-index')
 }
 
 /** The ignore rules as they were when the repository was opened, whatever became of `.git/info/exclude`. */

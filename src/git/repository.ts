@@ -4,7 +4,7 @@ import { UserError } from '../core/errors.ts'
 import { git } from './git.ts'
 import type { Start } from './position.ts'
 import { preparePrivateDirs } from './private-dir.ts'
-import { readSettings, type Settings } from './settings.ts'
+import { readConfiguration, type Settings, settingsFrom } from './settings.ts'
 
 /** A project folder in a git repository. Paths in and out of this area are relative to `root`, with `/`. */
 export type Repository = {
@@ -35,7 +35,11 @@ export type RepositoryCache = {
   userIndex: { identity: string; hash: string; mtimeMs: number; bytes: Buffer } | null
   /** Files that are tracked in spite of an ignore rule, for the user's index with this hash. */
   forced: { hash: string; paths: string[] } | null
+  /** The index that commits are made in: the commit it stands for, and how its file looked. */
+  commitIndex: { commit: string; identity: string | null } | null
   headTrees: Map<string, string>
+  /** Answers that cannot change: what differs between two objects. */
+  memo: Map<string, Promise<unknown>>
   /** The last starts by their snapshot: nobody can change or delete these. */
   starts: Map<string, Start>
   queue: Promise<unknown>
@@ -52,22 +56,25 @@ export async function openRepository(folder: string, options: OpenOptions = {}):
   if (!fs.existsSync(folder))
     throw new UserError(`${folder} does not exist.`, 'Name an existing folder with -C.', 2)
   const root = fs.realpathSync(folder)
-  const [version, found] = await Promise.all([
+  const [version, { found, tree }, values] = await Promise.all([
     git({ cwd: root }, ['version']),
     discover(root, options.recovering ?? false),
+    readConfiguration({ cwd: root }),
   ])
   checkVersion(version.stdout)
   const repository: Repository = {
     root,
     ...found,
     scratch: path.resolve(root, options.scratch ?? '.ralph'),
-    settings: await readSettings({ cwd: root }, found.commonDir),
+    settings: settingsFrom(values, found.commonDir),
     cache: {
       tree: null,
       indexIdentity: null,
       userIndex: null,
       forced: null,
-      headTrees: new Map(),
+      commitIndex: null,
+      headTrees: new Map(found.head === '' ? [] : [[found.head, tree]]),
+      memo: new Map(),
       starts: new Map(),
       queue: Promise.resolve(),
     },
@@ -93,6 +100,19 @@ export async function exclusively<T>(repository: Repository, work: () => Promise
   return mine
 }
 
+/** Asks once for what cannot change. */
+export async function remembered<T>(repository: Repository, key: string, ask: () => Promise<T>): Promise<T> {
+  const { memo } = repository.cache
+  const known = memo.get(key) as Promise<T> | undefined
+  if (known) return known
+  const answer = ask()
+  memo.set(key, answer)
+  answer.catch(() => memo.delete(key))
+  const [oldest] = memo.keys()
+  if (memo.size > 16 && oldest !== undefined) memo.delete(oldest)
+  return answer
+}
+
 /** The operation that waits to be finished, by the name of its command. */
 export function unfinishedOperation(repository: Pick<Repository, 'gitDir'>): string | null {
   const marks: [string, string][] = [
@@ -108,7 +128,7 @@ export function unfinishedOperation(repository: Pick<Repository, 'gitDir'>): str
 
 type Found = Pick<Repository, 'top' | 'prefix' | 'gitDir' | 'commonDir' | 'objectFormat' | 'head' | 'branch'>
 
-async function discover(root: string, recovering: boolean): Promise<Found> {
+async function discover(root: string, recovering: boolean): Promise<{ found: Found; tree: string }> {
   const result = await git(
     { cwd: root },
     [
@@ -122,6 +142,7 @@ async function discover(root: string, recovering: boolean): Promise<Found> {
       '--show-prefix',
       '--show-toplevel',
       'HEAD^{commit}',
+      'HEAD^{tree}',
       '--symbolic-full-name',
       'HEAD',
     ],
@@ -137,6 +158,7 @@ async function discover(root: string, recovering: boolean): Promise<Found> {
     prefix = '',
     top = '',
     head = '',
+    tree = '',
     name = '',
   ] = result.stdout.split('\n')
   if (bare === undefined || bare === '') throw notARepository(root, result.stderr)
@@ -154,7 +176,7 @@ async function discover(root: string, recovering: boolean): Promise<Found> {
       'Make one: git add -A && git commit -m "Start"',
     )
   }
-  return {
+  const found = {
     top,
     prefix,
     gitDir,
@@ -163,6 +185,7 @@ async function discover(root: string, recovering: boolean): Promise<Found> {
     head: born ? head : '',
     branch: name.startsWith('refs/heads/') ? name.slice('refs/heads/'.length) : null,
   }
+  return { found, tree }
 }
 
 function notARepository(root: string, stderr: string): UserError {

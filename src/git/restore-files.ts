@@ -1,5 +1,5 @@
 import fs from 'node:fs'
-import { fsPath } from './bytes.ts'
+import { fsPath, statOf } from './bytes.ts'
 import { git, mustGit } from './git.ts'
 import { rawDir } from './private-dir.ts'
 import { rememberIndex } from './private-index.ts'
@@ -22,6 +22,10 @@ export async function restoreFiles(
   if (wanted.length === 0) return
   const gone = wanted.filter(({ to }) => to === null)
   const back = wanted.filter(({ to }) => to !== null)
+  openFolders(
+    repository,
+    wanted.map(({ path: name }) => name),
+  )
   for (const { path: name } of gone) deleteFile(repository, name)
   deleteEmptyFolders(
     repository,
@@ -38,6 +42,16 @@ export async function restoreFiles(
   // What could not be written is found and named by the caller, who looks again afterwards.
   if (stdin !== '') await git(raw, ['checkout-index', '-f', '-u', '-q', '-z', '--stdin'], { stdin })
   rememberIndex(repository, null)
+}
+
+/** An agent may have taken the rights away from a folder, and git could then neither write nor delete in it. */
+function openFolders(repository: Repository, names: string[]): void {
+  const folders = new Set(names.flatMap(name => foldersAbove(repository, name)))
+  for (const folder of [...folders].sort((a, b) => a.length - b.length)) {
+    const stat = statOf(repository.top, folder)
+    if (stat?.isDirectory() && (stat.mode & 0o700) !== 0o700)
+      fs.chmodSync(fsPath(repository.top, folder), stat.mode | 0o700)
+  }
 }
 
 export function zeroId(repository: Repository): string {

@@ -20,20 +20,20 @@ export type Settings = {
 
 export type Identity = { name: string; email: string }
 
-export async function readSettings(place: Place, commonDir: string): Promise<Settings> {
-  const result = await git(place, ['config', '-z', '--get-regexp', '^(user|core|filter)\\.'], {
-    userConfig: true,
-  })
-  const values = new Map<string, string>()
-  const filters = new Set<string>()
-  for (const entry of fields(result.stdout)) {
+export async function readConfiguration(place: Place): Promise<[string, string][]> {
+  const args = ['config', '-z', '--get-regexp', '^(user|core|filter)\\.']
+  const result = await git(place, args, { userConfig: true })
+  return fields(result.stdout).map(entry => {
     const cut = entry.indexOf('\n')
-    const key = cut < 0 ? entry : entry.slice(0, cut)
-    const value = cut < 0 ? 'true' : entry.slice(cut + 1)
-    const filter = /^filter\.(.+)\.(?:clean|process)$/u.exec(key)?.[1]
-    if (filter !== undefined && value !== '') filters.add(filter)
-    values.set(key, value)
-  }
+    return cut < 0 ? [entry, 'true'] : [entry.slice(0, cut), entry.slice(cut + 1)]
+  })
+}
+
+export function settingsFrom(configuration: [string, string][], commonDir: string): Settings {
+  const values = new Map(configuration)
+  const filters = configuration.flatMap(([key, value]) =>
+    value === '' ? [] : (/^filter\.(.+)\.(?:clean|process)$/u.exec(key)?.[1] ?? []),
+  )
   return {
     identity: {
       name: process.env.GIT_AUTHOR_NAME || values.get('user.name') || 'Ralph',
@@ -45,7 +45,7 @@ export async function readSettings(place: Place, commonDir: string): Promise<Set
     core: Object.fromEntries(
       honoured.flatMap(key => (values.has(key) ? [[key, values.get(key) ?? '']] : [])),
     ),
-    filters: [...filters],
+    filters: [...new Set(filters)],
   }
 }
 

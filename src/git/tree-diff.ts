@@ -1,6 +1,6 @@
 import { fields, mustGit } from './git.ts'
 import { rawDir } from './private-dir.ts'
-import type { Repository } from './repository.ts'
+import { type Repository, remembered } from './repository.ts'
 import { inScratch, pathspec } from './scope.ts'
 
 /** One side of a difference; null: the path is not there. */
@@ -15,9 +15,10 @@ export const submoduleMode = '160000'
 export async function diffTrees(repository: Repository, from: string, to: string): Promise<Difference[]> {
   if (from === to) return []
   const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', from, to, ...pathspec(repository)]
-  return parseRaw(fields(await mustGit(rawDir(repository), args))).filter(
-    ({ path }) => !inScratch(repository, path),
-  )
+  return remembered(repository, `diff ${from} ${to}`, async () => {
+    const differences = parseRaw(fields(await mustGit(rawDir(repository), args)))
+    return differences.filter(({ path }) => !inScratch(repository, path))
+  })
 }
 
 /** git's raw format: `:mode mode id id status`, then the path. */

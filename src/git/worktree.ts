@@ -24,7 +24,7 @@ export async function ensureWorktree(repository: Repository, name: string): Prom
   const safe = refSafe(name)
   const branch = `ralph/${safe}`
   const place = path.join(repository.scratch, 'worktrees', safe)
-  const made = { path: place, root: path.join(place, repository.prefix), branch }
+  const made = { path: place, root: path.resolve(place, repository.prefix), branch }
   return exclusively(repository, async () => {
     await mustGit(realDir(repository), ['worktree', 'prune'])
     const worktrees = await listWorktrees(repository)
@@ -58,8 +58,8 @@ async function addWorktree(repository: Repository, place: string, branch: string
   const real = realDir(repository)
   const exists = (await git(real, ['show-ref', '--verify', '-q', `refs/heads/${branch}`])).code === 0
   fs.mkdirSync(path.dirname(place), { recursive: true })
-  const target = exists ? [place, branch] : ['-b', branch, place, 'HEAD']
-  const added = await git(real, ['worktree', 'add', '--no-track', '--no-checkout', ...target])
+  const target = exists ? [place, branch] : ['--no-track', '-b', branch, place, 'HEAD']
+  const added = await git(real, ['worktree', 'add', '--no-checkout', ...target])
   if (added.code !== 0) {
     throw new UserError(
       `The worktree ${place} could not be made: ${added.stderr.trim().split('\n').at(-1)}`,

@@ -34,7 +34,8 @@ export function kinIn(table: readonly ProcessEntry[], roots: Roots): ProcessEntr
   return [...ours.values()]
 }
 
-function below(table: readonly ProcessEntry[], tops: ReadonlySet<number>): Set<number> {
+/** The given ones and all below them. */
+export function below(table: readonly ProcessEntry[], tops: ReadonlySet<number>): Set<number> {
   const found = new Set(tops)
   for (let before = -1; before !== found.size; ) {
     before = found.size

@@ -3,7 +3,7 @@
  * the engine's own child and its exit code or signal comes through unchanged. The watcher stays behind in the
  * program's session, as a child of nobody, and reads what the engine writes to fd 3. An end of file (the engine is
  * dead) or a silence (it is frozen) and it ends the program with everything below it. It runs under dash, bash,
- * busybox, mksh, ksh, zsh and yash alike.
+ * busybox, mksh, yash and zsh as `sh` alike.
  *
  * Arguments: seconds of silence (0 = any) · the process record · a path for two pipes, or nothing · the program.
  * To fd 3 it writes one line: the watcher's pid, and `pipes` when the program prints to the pipes.
@@ -86,11 +86,10 @@ finish() {
   kill -s KILL -- "-$$"
 }
 
-# A sleep that is begun anew at each beat: if it ever ends by itself, the engine is frozen. USR2 ends the clock.
+# A sleep that is begun anew at each beat: if it ever ends by itself, the engine is frozen.
 clock() {
   exec 4<&- 5<&-
   trap : USR1
-  trap 'kill -s KILL "$!"; wait; exit' USR2
   while :; do
     sleep "$silence" &
     wait "$!"
@@ -105,7 +104,6 @@ clock() {
 watch() {
   # By exec: a redirection of the call would keep copies, and the program's pipes would never end.
   exec </dev/null >/dev/null 2>&1
-  trap '' HUP INT QUIT TERM PIPE ALRM USR1
   PATH=/usr/bin:/bin:$PATH
   clock=
   if [ "$silence" != 0 ]; then
@@ -113,15 +111,11 @@ watch() {
     clock=$!
   fi
   while read -r word <&3; do
-    if [ "$word" = done ]; then
-      [ -z "$clock" ] || { kill -s USR2 "$clock"; wait "$clock"; }
-      exit 0
-    fi
+    [ "$word" != done ] || kill -s KILL -- "-$$"
     [ -z "$clock" ] || kill -s USR1 "$clock"
     # The engine reads the pipes now, so nobody else needs to keep them open.
     exec 4<&- 5<&-
   done
-  [ -z "$clock" ] || kill -s USR2 "$clock"
   [ -z "$pipes" ] || rm -f "$pipes.out" "$pipes.err"
   finish
 }
@@ -135,6 +129,8 @@ else
   pipes=
 fi
 (
+  # Before the watcher and the program begin, so that no signal to the whole group ever ends the watcher.
+  trap '' HUP INT QUIT TERM PIPE ALRM USR1 USR2
   watch &
   echo "$! $how" >&3
 )

@@ -56,7 +56,10 @@ export function startLeashed(options: LeashOptions): Leashed {
       detached: true,
     },
   )
-  const control = child.stdio[3] as Duplex
+  // Missing when there were not even descriptors for the pipes; `child` then tells of an error.
+  const control = child.stdio?.[3] as Duplex | undefined
+  if (!control)
+    return { child, on: Promise.resolve(null), lapsed: () => false, release: async () => undefined }
   let lastBeat = performance.now()
   let lapsed = false
   const lapses = () => options.leash > 0 && performance.now() - lastBeat >= options.leash

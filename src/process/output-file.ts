@@ -19,7 +19,7 @@ export type OutputFileOptions = {
 /** A file that is written as the text comes. Only a few hundred kilobytes ever wait in memory. */
 export function openOutputFile(options: OutputFileOptions): OutputFile {
   const { path, most } = options
-  const stream = createWriteStream(path, { fd: openFile(path), highWaterMark: 256 * 1024 })
+  const stream = createWriteStream(path, { fd: openFile(path, 'w'), highWaterMark: 256 * 1024 })
   let written = 0
   let full = false
   let failed = false
@@ -50,9 +50,10 @@ export function openOutputFile(options: OutputFileOptions): OutputFile {
   }
 }
 
-function openFile(path: string): number {
+/** A file to write to, or an error that says what to do. */
+export function openFile(path: string, flags: 'w' | 'a'): number {
   try {
-    return openSync(path, 'w')
+    return openSync(path, flags)
   } catch (error) {
     throw cannotWrite(path, error)
   }

@@ -111,7 +111,8 @@ export function openOutput(options: OutputOptions): Output {
   }
 }
 
-function attempt(action: () => void, onError: (error: unknown) => void): void {
+/** For what others gave us to call: a fault of theirs must not be lost in an event handler. */
+export function attempt(action: () => void, onError: (error: unknown) => void): void {
   try {
     action()
   } catch (error) {

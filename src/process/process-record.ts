@@ -1,4 +1,5 @@
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, readFileSync, writeSync } from 'node:fs'
+import { openFile } from './output-file.ts'
 import { pidSpace } from './process-table.ts'
 
 /**
@@ -8,8 +9,8 @@ import { pidSpace } from './process-table.ts'
 export type ProcessRecord = { add(names: readonly string[]): void; leash(pid: number): void; close(): void }
 
 export function openRecord(path: string): ProcessRecord {
-  const fd = openSync(path, 'a')
-  writeSync(fd, `space ${pidSpace()}\n`)
+  const fd = openFile(path, 'a')
+  write(fd, [`space ${pidSpace()}`])
   return {
     add: names => write(fd, names),
     leash: pid => write(fd, [`leash ${pid}`]),

@@ -11,9 +11,9 @@ export type ProcessEntry = {
   start: string
 }
 
-/** Every living process; those that have ended and wait to be collected are left out. */
-export async function livingProcesses(): Promise<ProcessEntry[]> {
-  return hasProc() ? fromProc() : processesFromPs()
+/** Every living process; those that have ended and wait to be collected are left out, and those in `except`. */
+export async function livingProcesses(except: ReadonlySet<number> = new Set()): Promise<ProcessEntry[]> {
+  return hasProc() ? fromProc(except) : processesFromPs()
 }
 
 /** Pids mean nothing after a reboot or in another container; two equal names mean the same pids. */
@@ -33,11 +33,12 @@ function hasProc(): boolean {
 }
 
 /** Plain reads into one buffer: with hundreds of processes this is many times quicker than starting `ps`. */
-function fromProc(): ProcessEntry[] {
+function fromProc(except: ReadonlySet<number>): ProcessEntry[] {
   const buffer = Buffer.allocUnsafe(1024)
   const found: ProcessEntry[] = []
   for (const name of readdirSync('/proc')) {
-    if (!/^\d/.test(name)) continue
+    const pid = Number(name)
+    if (!(pid > 0) || except.has(pid)) continue
     const entry = parseStat(statOf(name, buffer))
     if (entry) found.push(entry)
   }

@@ -7,7 +7,7 @@ import { type Descendants, watchDescendants } from './descendants.ts'
 import { endProcesses, send } from './end-processes.ts'
 import { secretValues } from './environment.ts'
 import { type Leashed, startLeashed } from './leash.ts'
-import { openOutput } from './output.ts'
+import { attempt, openOutput } from './output.ts'
 import { openRecord } from './process-record.ts'
 import type { ProcessEntry } from './process-table.ts'
 import { startProblem } from './start-problem.ts'
@@ -58,7 +58,7 @@ export type ProcessResult = {
 }
 
 /** What outlives the program may go by itself for a moment, then gets a TERM, and a little later a KILL. */
-const settleTime = 100
+const settleTime = 250
 const leftoverGrace = 1_000
 
 /**
@@ -88,6 +88,7 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
     stop('stopped')
   }
 
+  const record = openRecord(options.processFile)
   const output = openOutput({
     file: options.outputFile,
     secrets: [...secretValues(options.env), ...(options.secrets ?? [])],
@@ -100,7 +101,6 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
     },
     onError: fail,
   })
-  const record = openRecord(options.processFile)
   const leashed = start(options)
   if (typeof leashed === 'string') {
     record.close()
@@ -128,7 +128,7 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
     timeout: options.timeout,
     idle: options.idle,
     excused: output.stalled,
-    onTick: now => options.onTick?.(now),
+    onTick: now => attempt(() => options.onTick?.(now), fail),
     onUp: stop,
   })
   const stopped = () => stop('stopped')

@@ -378,6 +378,68 @@ describe('start-up', () => {
   })
 })
 
+describe('what the original script could do', () => {
+  it('S4-17 each of its functions has its effect in a run', async () => {
+    project = storyProject({
+      stories: ['1.1', '1.2'],
+      verify: perStory,
+      script: [
+        { on: { task: '1.1', attempt: 1 }, do: [{ learn: 'a lesson' }, { fail: 'a reason' }] },
+        { do: [{ 'write-prompt': 'prompt-{{task}}.txt' }, ...honest()] },
+      ],
+      files: { '.gitignore': 'prompt-*\n' },
+    })
+    expect((await ralph(project, ['run', '-n', '2'])).code).toBe(1)
+    const log = project.read('ralph.log')
+    const progress = project.read('progress.txt')
+    // log, handle_failure, append_learnings, mark_story_done, update_spec_status, get_story_title
+    expect(log).toContain('a reason')
+    expect(progress).toMatch(/^\[LEARN\] Story 1\.1 - a lesson/m)
+    expect(progress).toMatch(/^\[FAIL\] Story 1\.1 - a reason/m)
+    expect(progress).toMatch(/^\[DONE\] Story 1\.1 - Answer 1 1/m)
+    expect(project.read(specPath('1.1'))).toContain('status: done')
+    // get_story_spec_path, build_story_prompt
+    expect(project.read('prompt-1.1.txt')).toContain('Write `answer 1.1` to work/1.1.txt.')
+    expect(project.read('prompt-1.1.txt')).toContain('a lesson')
+    // init_state, get_completed_stories, is_story_completed, find_next_story
+    const second = await ralph(project, ['run'])
+    expect(second.code).toBe(0)
+    expect(second.stdout).not.toContain('Story 1.1 “')
+    expect(second.stdout).toContain('Story 1.2 “')
+  })
+
+  it('sandbox: required refuses, an unknown one is named, auto warns of what is not protected', async () => {
+    project = storyProject({ script: [{ do: honest() }], config: '' })
+    const required = await ralph(project, ['run', '--sandbox'])
+    expect(required.code).toBe(1)
+    expect(required.stderr).toMatch(/sandbox: required/)
+    const unknown = await ralph(project, ['run', '--sandbox', 'moon'])
+    expect(unknown.code).toBe(2)
+    expect(unknown.stderr).toMatch(/unknown sandbox 'moon'/)
+    project.write('ralph.config.yaml', project.read('ralph.config.yaml').replace('sandbox: none', 'sandbox: auto'))
+    project.git('commit', '-qam', 'auto')
+    const warned = await ralph(project, ['run'])
+    expect(warned.code, warned.stderr).toBe(0)
+    expect(warned.stdout).toMatch(/no sandbox: the agent runs with your rights/)
+  })
+
+  it('a cost limit stops the run; an agent that does not say its cost is named at the start', async () => {
+    project = storyProject({
+      stories: ['1.1', '1.2', '1.3'],
+      verify: perStory,
+      script: [{ do: [...honest(), { usage: { costUsd: 0.6, inputTokens: 10, outputTokens: 5 } }] }],
+    })
+    const result = await ralph(project, ['run', '--max-cost', '1'])
+    expect(result.code).toBe(1)
+    expect(result.stdout).toContain('$1.20 of $1.00 spent')
+    expect(state(project).completed_stories).toEqual(['1.1', '1.2'])
+    project.write('ralph.config.yaml', 'agent: { command: ["true"] }\nverify: none\nsandbox: none\n')
+    project.git('commit', '-qam', 'other')
+    const unknown = await ralph(project, ['run', '--max-cost', '1', '-n', '1', '--attempts', '1'])
+    expect(unknown.stdout).toMatch(/command does not say what a call costs, so the limit of \$1 cannot stop it/)
+  })
+})
+
 describe('the tree', () => {
   it('G-19 S4-30 each attempt starts from a clean tree; the failed work is kept', async () => {
     project = storyProject({

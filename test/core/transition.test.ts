@@ -173,7 +173,15 @@ describe('what earlier events leave behind', () => {
       status: 'removed',
       next: { type: 'restore' },
     })
+    const halted = walk(someRules({ ...stories, limits: { attempts: 1 } }, 'none'))
+    halted.effect(anAgent())
+    expect(halted.state()).toMatchObject({ status: 'halted', next: { type: 'restore' } })
+    expect(halted.tell({ type: 'task.removed' })).toMatchObject({
+      status: 'removed',
+      next: { type: 'restore' },
+    })
     for (const [one, comes] of [
+      [halted, { type: 'task.changed', task: aTask() }],
       [cancelled, { type: 'task.reopened', why: 'again' }],
       [removed, { type: 'task.changed', task: aTask() }],
     ] as const) {

@@ -56,7 +56,8 @@ function foldOf(state: TaskState): unknown {
   const { evidence, spent, ...rest } = state
   const { status, stage, next, step, pass, failures, visits, taken, base, stuck, learnings, faults } = rest
   return {
-    ...{ status, stage, next, step, pass, failures, visits, taken, base, stuck, learnings, faults },
+    ...{ status, stage, next, step, pass, failures, visits, taken, stuck, learnings, faults },
+    base: base?.branch,
     ...{ steering: state.steering, note: state.note, calls: spent.calls },
     baseline: state.baseline?.map(({ command, exit, own }) => ({ command, exit, own })),
     recent: state.recent.map(({ at: _, ...failure }) => failure),

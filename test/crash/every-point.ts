@@ -1,23 +1,24 @@
 import { expect } from 'vitest'
+import { errorText } from '../../src/core/errors.ts'
 import { ralph, startRalph } from '../helpers/ralph.ts'
-import { aliveAgents, attemptsSeen, type CrashProject, crashProject, dirtyAsUser, honest, overlaps } from './crash-project.ts'
+import { aliveAgents, attemptsSeen, type CrashProject, crashProject, dirtyAsUser, overlaps } from './crash-project.ts'
 import { type EndState, endState } from './end-state.ts'
 
-/** Three stories in which about everything happens that an engine can be cut off in. */
+/** Two stories in which about everything happens that an engine can be cut off in. */
 export function busyProject(): CrashProject {
   const project = crashProject({
-    stories: { '1.1': { verify: 'sh check.sh 1.1' }, '1.2': { verify: 'sh check.sh 1.2' }, '1.3': {} },
+    // The second one's gates before its start are those that proved the first.
+    stories: { '1.1': { verify: 'sh check.sh 1.1' }, '1.2': {} },
     plays: {
       // Spoils a tracked file, leaves an untracked one, has learnt something, and gives up.
       '1.1:1':
         'echo spoilt >>src/existing.txt; echo junk >junk.txt; echo "<ralph>LEARN: the first way is shut</ralph>"; echo "<ralph>FAIL 1.1: no idea</ralph>"',
-      '1.1:2': honest,
+      // Commits a part and leaves the rest to the engine.
+      '1.1:2': 'mkdir -p extra; echo more >extra/1.1.txt; answer; commit "feat: answer 1.1" work/1.1.txt; claim',
       // A lie with a commit: the branch and the index must go back too.
-      '1.2:1': 'echo hello >README.md; commit "docs: readme" README.md; claim',
-      // Works, but commits nothing; the engine does it.
+      '1.2:1': 'mkdir -p work; echo none >work/1.2.txt; commit "feat: answer 1.2" work/1.2.txt; claim',
+      // Works, but commits nothing.
       '1.2:2': 'answer; echo improved >>src/existing.txt; echo "<ralph>LEARN: patience helps</ralph>"; claim',
-      // Commits a part and leaves the rest.
-      '1.3:1': 'mkdir -p extra; echo more >extra/1.3.txt; answer; commit "feat: answer 1.3" work/1.3.txt; claim',
     },
   })
   dirtyAsUser(project)
@@ -37,9 +38,8 @@ export async function reference(): Promise<Reference> {
     const end = await endState(project)
     // The comparison is worth something only if the run was as eventful as it was meant to be.
     expect(end.commits.map(line => line.replace(/^\S+ /u, ''))).toEqual([
-      'Test Story 1.3: Answer',
-      'Test feat: answer 1.3',
       'Test Story 1.2: Answer',
+      'Test Story 1.1: Answer',
       'Test feat: answer 1.1',
       'Test first',
     ])
@@ -54,21 +54,24 @@ export async function reference(): Promise<Reference> {
   }
 }
 
-/** Tries every point of a kind and tells of all that went wrong, not only of the first. Gives their number. */
+/** Tries every point of a kind, some at a time, and tells of all that went wrong. Gives the number of points. */
 export async function crashEverywhere(kind: 'event' | 'file', expected: Reference): Promise<number> {
   const wrong: string[] = []
-  let count = 0
-  for (;;) {
-    const point = `${kind}:${count + 1}`
-    const reached = await crashAt(point, expected).catch((error: Error) => {
-      wrong.push(`${point}: ${error.message}`)
-      return true
-    })
-    if (!reached || wrong.length >= 10) break
-    count += 1
+  let next = 1
+  let points = Number.POSITIVE_INFINITY
+  const worker = async () => {
+    while (next <= points && wrong.length < 5) {
+      const number = next++
+      const reached = await crashAt(`${kind}:${number}`, expected).catch((error: unknown) => {
+        wrong.push(`${kind}:${number}: ${errorText(error)}`)
+        return true
+      })
+      if (!reached) points = Math.min(points, number - 1)
+    }
   }
-  expect(wrong, wrong.join('\n\n')).toEqual([])
-  return count
+  await Promise.all([worker(), worker(), worker()])
+  expect(wrong.join('\n\n')).toBe('')
+  return points
 }
 
 /**
@@ -116,7 +119,12 @@ async function crash(project: CrashProject, point: string): Promise<boolean> {
 }
 
 async function expectSame(project: CrashProject, point: string, expected: Reference): Promise<void> {
-  expect(await endState(project), `the end after a crash at ${point}`).toEqual(expected.end)
+  const end = await endState(project)
+  // Part by part: a difference is easier to read.
+  for (const part of Object.keys(end) as (keyof EndState)[]) {
+    const what = `${part} after a crash at ${point}: ${JSON.stringify(end[part])} instead of ${JSON.stringify(expected.end[part])}`
+    expect(end[part], what).toEqual(expected.end[part])
+  }
   expect(attemptsSeen(project), `attempts after a crash at ${point}`).toEqual(expected.attempts)
   expect(overlaps(project), `agents side by side after a crash at ${point}`).toEqual([])
   expect(aliveAgents(project)).toEqual([])

@@ -122,6 +122,25 @@ describe('committing', () => {
     expect(project.git('status', '--porcelain', '--', '.', ':!.ralph')).toBe('')
   })
 
+  it('commits again and again, also after somebody else did', async () => {
+    const project = tempProject({ 'a.txt': 'one\n', 'b.txt': 'two\n' })
+    const repository = await openRepository(project.root)
+    for (const step of [1, 2, 3, 4]) {
+      if (step === 3) project.git('commit', '-q', '--allow-empty', '-m', 'By an agent')
+      project.write('a.txt', `${step}\n`)
+      project.write(`new-${step}.txt`, 'new\n')
+      const paths = ['a.txt', `new-${step}.txt`]
+      const { commit } = await commitPaths(repository, {
+        paths,
+        message: `Step ${step}`,
+        head: head(project),
+      })
+      expect(shown(project, String(commit))).toEqual(['M\ta.txt', `A\tnew-${step}.txt`])
+    }
+    expect(project.git('status', '--porcelain', '--', '.', ':!.ralph')).toBe('')
+    expect(project.git('fsck', '--no-dangling')).toBe('')
+  })
+
   it('waits for an index that somebody else has locked', async () => {
     const project = tempProject()
     project.write('a.txt', 'agent\n')
@@ -218,13 +237,14 @@ describe('a commit aside', () => {
     const before = repositoryState(project)
     const repository = await openRepository(project.root)
     project.write('b.txt', 'agent\n')
+    const other = project.git('rev-parse', 'other').trim()
     const { commit } = await commitAside(repository, {
       paths: ['b.txt'],
       message: 'Ralph Loop failed: 1',
-      head: 'other',
+      head: other,
     })
     expect(shown(project, String(commit))).toEqual(['M\tb.txt'])
-    expect(project.git('rev-parse', `${commit}^`)).toBe(project.git('rev-parse', 'other'))
+    expect(project.git('rev-parse', `${commit}^`).trim()).toBe(other)
     expect(head(project)).toBe(start)
     project.write('b.txt', 'two\n')
     expect(repositoryState(project)).toEqual(before)

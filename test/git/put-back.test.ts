@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -269,6 +270,34 @@ describe('G-19 putting back', () => {
     expect(project.git('status', '--porcelain', '--untracked-files=no')).toBe('')
   })
 
+  it('replaces pipes, and opens folders that the agent closed', async () => {
+    const project = tempProject({ 'a.txt': 'one\n', 'dir/b.txt': 'two\n' })
+    const { repository, base, before } = await start(project)
+    project.remove('a.txt')
+    execFileSync('mkfifo', [path.join(project.root, 'a.txt')])
+    project.remove('dir/b.txt')
+    fs.chmodSync(path.join(project.root, 'dir'), 0o500)
+    await putBack(repository, base, { keepAs })
+    expect(repositoryState(project)).toEqual(before)
+    expect(fs.statSync(path.join(project.root, 'dir')).mode & 0o700).toBe(0o700)
+  })
+
+  it('does not make git trust a file that was changed in the second it was staged', async () => {
+    const project = tempProject({ 'a.txt': 'one\n' })
+    const second = (file: string) => Math.floor(fs.statSync(path.join(project.root, file)).mtimeMs / 1000)
+    do {
+      project.write('a.txt', 'two\n')
+      project.git('add', 'a.txt')
+      project.write('a.txt', 'six\n')
+    } while (second('a.txt') !== second('.git/index'))
+    const { repository, base } = await start(project)
+    await new Promise(resolve => setTimeout(resolve, 1100))
+    project.git('reset', '-q')
+    await putBack(repository, base, { keepAs })
+    expect(project.git('show', ':a.txt')).toBe('two\n')
+    expect(project.git('diff')).toContain('+six')
+  })
+
   it('keeps an empty folder of the user that the agent used', async () => {
     const project = tempProject()
     fs.mkdirSync(path.join(project.root, 'mine/empty'), { recursive: true })
@@ -488,6 +517,19 @@ describe('where it works', () => {
     await putBack(repository, base, { keepAs })
     expect(project.read('lib/lib.txt')).toBe('changed in the submodule\n')
     expect(project.read('a.txt')).toBe('one\n')
+  })
+
+  it('in a sparse checkout, without filling it up', async () => {
+    const project = tempProject({ 'a.txt': 'one\n', 'out/b.txt': 'two\n', 'in/c.txt': 'three\n' })
+    project.git('sparse-checkout', 'set', 'in')
+    const { repository, base, before } = await start(project)
+    project.write('in/c.txt', 'agent\n')
+    project.write('in/new.txt', 'agent\n')
+    project.git('add', '-A', '.')
+    project.git('commit', '-q', '-m', 'Agent')
+    await putBack(repository, base, { keepAs })
+    expect(repositoryState(project)).toEqual(before)
+    expect(project.exists('out')).toBe(false)
   })
 
   it('in a repository with SHA-256', async () => {

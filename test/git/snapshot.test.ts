@@ -128,6 +128,15 @@ describe('a position', () => {
   })
 })
 
+describe('positions at the same time', () => {
+  it('wait for one another', async () => {
+    const project = busyProject()
+    const repository = await openRepository(project.root)
+    const positions = await Promise.all([1, 2, 3, 4].map(() => takePosition(repository)))
+    expect(new Set(positions.map(position => position.tree)).size).toBe(1)
+  })
+})
+
 describe('keeping a position', () => {
   it('writes a reference only when something would be lost without it', async () => {
     const project = tempProject()

@@ -66,7 +66,7 @@ describe('the leash', () => {
 
   it('ends the tree of an engine that may not send signs of life', async () => {
     let may = true
-    const run = runProcess(shop.options(['sh', 'program'], { leash: 600, mayBeat: () => may }))
+    const run = runProcess(shop.options(['sh', 'program'], { leash: 1_000, mayBeat: () => may }))
     const tree = await pids()
     may = false
     expect(await run).toMatchObject({ ended: 'stopped' })
@@ -74,7 +74,7 @@ describe('the leash', () => {
   })
 
   it('holds a program for longer than the leash while signs of life come', async () => {
-    const result = await runProcess(shop.options(sh('sleep 1.2; echo done'), { leash: 300 }))
+    const result = await runProcess(shop.options(sh('sleep 2; echo done'), { leash: 800 }))
     expect(result).toMatchObject({ exit: 0, ended: 'exit', leftovers: 0 })
   })
 
@@ -103,7 +103,7 @@ describe.each(['dash', 'bash'].filter(hasShell))('the script under %s', shell =>
   })
 
   it('ends the tree after a silence, and not before', async () => {
-    const { child } = await start(shell, { silence: '0.5', table: 'proc' })
+    const { child } = await start(shell, { silence: '0.8', table: 'proc' })
     const tree = await pids()
     for (let beats = 0; beats < 6; beats++) {
       control(child).write('beat\n')

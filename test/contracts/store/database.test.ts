@@ -1,22 +1,28 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { UserError } from '../../../src/core/errors.ts'
 import { type Database, openDatabase } from '../../../src/store/database.ts'
-import { chooseDriver, nodeHasSqlite } from '../../../src/store/driver.ts'
+import { chooseDriver, connect, nodeHasSqlite } from '../../../src/store/driver.ts'
 import { mountType } from '../../../src/store/network-file-system.ts'
 import { migrate, migrations } from '../../../src/store/schema.ts'
 import { StoreError } from '../../../src/store/store-error.ts'
 import { driver, open, temporaryFolder } from './home.ts'
 import { Journal, newTask } from './journal.ts'
 import { smallDisk } from './mount.ts'
-import { program } from './program.ts'
+import { type Program, program } from './program.ts'
 
 describe(`database (${driver})`, () => {
   let folder: string
   let path: string
+  let opener: Program
   const opened: { close(): void }[] = []
+
+  beforeAll(async () => {
+    opener = await program('opener')
+  })
+  afterAll(() => opener.remove())
 
   beforeEach(() => {
     folder = temporaryFolder()
@@ -63,11 +69,9 @@ describe(`database (${driver})`, () => {
       else expect(() => chooseDriver('node')).toThrow(/needs Node 22.13/)
     })
 
-    it('is loaded without a word on the error output', async () => {
-      const opener = await program('opener')
+    it('is loaded without a word on the error output', () => {
       const env = { ...process.env, RALPH_SQLITE: '', NODE_OPTIONS: '' }
       const { stdout, stderr } = spawnSync(process.execPath, [opener.file, path], { encoding: 'utf8', env })
-      opener.remove()
       expect({ stdout, stderr }).toEqual({ stdout: `driver ${chooseDriver('')}\n`, stderr: '' })
     })
   })
@@ -165,6 +169,18 @@ describe(`database (${driver})`, () => {
       })
       holder.exec('commit')
       expect(second.transaction(() => 1)).toBe(1)
+    })
+
+    it('of a lock is waited out while the file is being made', async () => {
+      // As long as the file is not in its final mode, SQLite itself does not wait here.
+      const maker = connect(driver, path, false)
+      opened.push(maker)
+      maker.exec('create table meanwhile (a); drop table meanwhile; begin immediate')
+      const one = opener.start(path)
+      await new Promise(resolve => setTimeout(resolve, 600))
+      expect(one.child.exitCode).toBeNull()
+      maker.exec('rollback')
+      expect(await one.ended).toEqual({ code: 0, signal: null })
     })
 
     it('of a folder that cannot be is passed on', () => {
