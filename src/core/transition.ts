@@ -139,6 +139,9 @@ function finishStep(rules: Rules, state: TaskState, event: Finished): TaskState 
   }
 }
 
+/** Times an empty answer is simply asked for again before it counts as a failed attempt. */
+const emptyRepeats = 3
+
 function afterAgent(
   rules: Rules,
   before: TaskState,
@@ -150,7 +153,9 @@ function afterAgent(
   const state = spend(before, outcome)
   if (stage?.kind !== 'agent') return startOver(rules, state, state.note, at)
   const fault = outcome.fault
-  if (fault && isExcused(fault)) return excuse(rules, state, fault, at)
+  // An agent that says nothing is asked again, but not for ever (S1-27).
+  const mute = fault?.kind === 'empty' && state.faults >= emptyRepeats
+  if (fault && isExcused(fault) && !mute) return excuse(rules, state, fault, at)
 
   const learned = outcome.signals.flatMap(signal => (signal.type === 'learn' ? [signal.text] : []))
   const counted: TaskState = {

@@ -6,8 +6,9 @@ import type { Agent } from '../agents/agent.ts'
 import { findAgent } from '../agents/registry.ts'
 import type { AgentChoice, Settings } from '../config/settings.ts'
 import { UserError } from '../core/errors.ts'
+import { eventVersion } from '../core/event.ts'
 import type { RunState } from '../core/run.ts'
-import { newRunState } from '../core/run.ts'
+import { foldRun, newRunState } from '../core/run.ts'
 import type { Task } from '../core/task.ts'
 import type { Rules } from '../core/transition.ts'
 import { detectVerify } from '../gates/detect.ts'
@@ -15,7 +16,7 @@ import type { Layout, Problem, Project } from '../layouts/layout.ts'
 import { findLayout } from '../layouts/registry.ts'
 import type { Reporter } from '../reporters/reporter.ts'
 import { setFileFault } from '../store/atomic-file.ts'
-import { runStream } from '../store/log.ts'
+import { type Fence, runStream } from '../store/log.ts'
 import { openStore, type Store } from '../store/sqlite.ts'
 import { syncBacklog } from './backlog.ts'
 import { type Clock, systemClock } from './clock.ts'
@@ -120,7 +121,7 @@ export async function openEngine(open: OpenOptions): Promise<{ context: Context;
     const claimUserFiles = async () =>
       workspace.claimUserFiles({ inPlace: open.inPlace, underWay: await underWay(store.log, workspace) })
     if (!recovering) await claimUserFiles()
-    const { run, runSeq, isNew } = await beginRun(store, rules, open.attach, clock)
+    const { run, runSeq, isNew } = await beginRun(store, rules, open.attach, lease.fence, clock)
     const journal = openJournal({ log: store.log, rules, run, runSeq, lease, clock, report })
     const context: Context = {
       root,
@@ -143,6 +144,7 @@ export async function openEngine(open: OpenOptions): Promise<{ context: Context;
       env: open.env,
     }
     if (isNew) {
+      await dropOldStops(store, clock)
       await journal.recordRun({
         type: 'run.started',
         workflow: rules.workflow,
@@ -175,17 +177,43 @@ async function beginRun(
   store: Store,
   rules: Rules,
   attach: boolean,
+  fence: Fence,
   clock: Clock,
 ): Promise<{ run: RunState; runSeq: number; isNew: boolean }> {
   const last = await store.log.lastRun()
   if (attach && last?.status === 'open' && JSON.stringify(last.rules) === JSON.stringify(rules)) {
-    let runSeq = 0
-    for await (const { seq } of store.log.events({ stream: runStream(last.id) })) runSeq = seq
-    return { run: last, runSeq, isNew: false }
+    return { run: last, runSeq: await lastSeq(store, last.id), isNew: false }
   }
-  const paused = last?.paused === true && last.status === 'open'
-  if (paused) throw new UserError('this project is paused', 'Go on with `ralph resume`, then `ralph run`.')
+  if (last?.status === 'open') await closeRun(store, last, fence, clock)
   return { run: newRunState(runId(clock.now())), runSeq: 0, isNew: true }
+}
+
+/** A run that was cut off ends here. A pause outlives it: what a person stopped, only a person sets going again. */
+async function closeRun(store: Store, last: RunState, fence: Fence, clock: Clock): Promise<void> {
+  const resumed = (await store.dispatch.pending()).some(request => request.kind === 'resume')
+  if (last.paused && !resumed) throw new UserError('this project is paused', 'Go on with `ralph resume`, then `ralph run`.')
+  const event = {
+    v: eventVersion,
+    at: clock.now(),
+    run: last.id,
+    type: 'run.finished' as const,
+    reason: 'interrupted' as const,
+    message: 'cut off, or followed by another run',
+  }
+  const seq = (await lastSeq(store, last.id)) + 1
+  await store.log.append([{ stream: runStream(last.id), seq, event, run: foldRun(last, event) }], fence)
+}
+
+async function lastSeq(store: Store, run: string): Promise<number> {
+  return (await store.log.head(runStream(run)))?.seq ?? 0
+}
+
+/** Nobody who asked an earlier run to stop meant this one. */
+async function dropOldStops(store: Store, clock: Clock): Promise<void> {
+  for (const { id, kind, task } of await store.dispatch.pending()) {
+    const stops = kind === 'stop' || kind === 'resume' || (kind === 'cancel' && task === null)
+    if (stops) await store.dispatch.take(id, 'came when no run was under way', clock.now())
+  }
 }
 
 /** H-26: a new run gives a story that ran out of tries its tries back, unless the user says otherwise. */

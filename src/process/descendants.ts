@@ -1,7 +1,6 @@
 import { endProcesses } from './end-processes.ts'
-import { kinIn, nameOf } from './kin.ts'
-import type { ProcessRecord } from './process-record.ts'
-import { readRecord } from './process-record.ts'
+import { below, kinIn, nameOf } from './kin.ts'
+import { type ProcessRecord, readRecord } from './process-record.ts'
 import { livingProcesses, type ProcessEntry } from './process-table.ts'
 
 /** Everything a program ever started, as far as it was seen; who was seen once stays known wherever it goes. */
@@ -17,9 +16,11 @@ export type Descendants = {
 const early = [2, 5, 10, 20, 40, 80, 150, 300]
 const usual = 800
 const soon = 200
-/** A look takes about 10 µs for each process of the machine; at most this part of the time is spent on it. */
+/** A full look takes about 10 µs for each process of the machine; at most this part of the time is spent on looks. */
 const share = 1 / 50
 const slowest = 2_000
+/** For so long a stranger is not looked at again: no system comes round to the same pid any sooner. */
+const strangersKept = 2_000
 /** A session number stays taken while somebody is in it; after a longer gap nobody may have been. */
 const longestGap = 10_000
 
@@ -30,8 +31,10 @@ export function watchDescendants(options: {
   record: ProcessRecord
 }): Descendants {
   const { root, record } = options
-  const leashes = new Set([options.leash])
   const known = new Set<string>()
+  const strangers = new Set<number>()
+  let leashes = new Set([options.leash])
+  let lookedAtAll = Number.NEGATIVE_INFINITY
   let families = new Set([root])
   let looked = performance.now()
   let cost = 0
@@ -42,12 +45,20 @@ export function watchDescendants(options: {
 
   const look = async (): Promise<ProcessEntry[]> => {
     const from = performance.now()
-    const table = await livingProcesses()
+    if (from - lookedAtAll > strangersKept) {
+      strangers.clear()
+      leashes = new Set([options.leash])
+      lookedAtAll = from
+    }
+    const table = await livingProcesses(strangers)
+    leashes = below(table, leashes)
     const kin = kinIn(table, {
       known,
       families: from - looked < longestGap ? families : new Set([root]),
       leashes,
     })
+    for (const entry of table) strangers.add(entry.pid)
+    for (const entry of kin) strangers.delete(entry.pid)
     const added = kin.map(nameOf).filter(name => !known.has(name))
     for (const name of added) known.add(name)
     record.add(added)

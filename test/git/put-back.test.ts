@@ -525,7 +525,7 @@ describe('where it works', () => {
     const { repository, base, before } = await start(project)
     project.write('in/c.txt', 'agent\n')
     project.write('in/new.txt', 'agent\n')
-    project.git('add', '-A', '.')
+    project.git('add', 'in')
     project.git('commit', '-q', '-m', 'Agent')
     await putBack(repository, base, { keepAs })
     expect(repositoryState(project)).toEqual(before)

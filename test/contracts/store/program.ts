@@ -43,32 +43,32 @@ export async function program(name: string): Promise<Program> {
 }
 
 /** Runs this Node with the same driver, so that the inner run under a newer Node tests its own. */
-export function run(
-  args: string[],
-  command: string[] = [],
-  stderr: 'inherit' | 'ignore' = 'inherit',
-): Running {
+export function run(args: string[], command: string[] = []): Running {
   const [file = process.execPath, ...before] = [...command, process.execPath]
   const env = { ...process.env, RALPH_SQLITE: driver, NODE_OPTIONS: '' }
-  const child = spawn(file, [...before, ...args], { env, stdio: ['pipe', 'pipe', stderr] })
+  const child = spawn(file, [...before, ...args], { env, stdio: 'pipe' })
   let text = ''
-  child.stdout?.setEncoding('utf8').on('data', chunk => {
+  let errors = ''
+  child.stdout.setEncoding('utf8').on('data', chunk => {
     text += chunk
+  })
+  child.stderr.setEncoding('utf8').on('data', chunk => {
+    errors += chunk
   })
   const lines = () => text.split('\n').slice(0, -1)
   const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }))
-  return { child, lines, ended, line: start => lineOf(start, lines, ended) }
-}
-
-async function lineOf(start: string, lines: () => string[], ended: Promise<unknown>): Promise<string> {
   let over = false
   void ended.then(() => {
     over = true
   })
-  for (;;) {
-    const found = lines().find(line => line.startsWith(start))
-    if (found !== undefined) return found
-    if (over) throw new Error(`the program ended without the line '${start}…':\n${lines().join('\n')}`)
-    await new Promise(resolve => setTimeout(resolve, 5))
+
+  async function line(start: string): Promise<string> {
+    for (;;) {
+      const found = lines().find(one => one.startsWith(start))
+      if (found !== undefined) return found
+      if (over) throw new Error(`the program ended without the line '${start}…':\n${text}\n${errors}`)
+      await new Promise(resolve => setTimeout(resolve, 5))
+    }
   }
+  return { child, lines, ended, line }
 }

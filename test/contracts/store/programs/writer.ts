@@ -5,7 +5,7 @@ import { Journal, newTask } from '../journal.ts'
 // Appends to one shared stream and to one of its own, and says after each append that it was kept.
 // argv: database, own name, number of events (0 = until it is killed)
 const [path = '', name = '', count = '0'] = process.argv.slice(2)
-const store = openStore(path)
+const store = openStore(path, { busyTimeout: 300 })
 const journal = new Journal(store.log, name)
 await journal.start().catch(ignoreConflict)
 await journal.add(newTask(name)).catch(ignoreConflict)
