@@ -91,12 +91,12 @@ function install() {
 const buildStamp = '.cache/build-stamp'
 
 function isBuilt() {
-  return built.every(file => existsSync(at(file))) && read(buildStamp) === builtHash()
+  return built.every(file => existsSync(at(file))) && read(buildStamp) === builtHash(sourceHash())
 }
 
 /** Of what went in, and of when it came out: a build by hand is not mistaken for ours. */
-function builtHash() {
-  return hash([sourceHash(), ...built.map(file => String(statSync(at(file)).mtimeMs))])
+function builtHash(inputs) {
+  return hash([inputs, ...built.map(file => String(statSync(at(file)).mtimeMs))])
 }
 
 function sourceHash() {
@@ -107,14 +107,17 @@ function sourceHash() {
 /** Built aside and put in place at once, so that whoever runs dist/ meanwhile never sees half of it. */
 function build() {
   say('building dist/ (vite build)')
+  // Before the build: what is edited meanwhile may not be in it.
+  const inputs = sourceHash()
   const aside = `.cache/dist-${process.pid}`
   const old = `.cache/dist-old-${process.pid}`
+  process.once('exit', () => rmSync(at(aside), { recursive: true, force: true }))
   const vite = join('node_modules', '.bin', process.platform === 'win32' ? 'vite.cmd' : 'vite')
   run(at(vite), ['build', '--outDir', aside, '--emptyOutDir', '--logLevel', 'warn'], 'npx vite build')
   if (existsSync(at('dist'))) renameSync(at('dist'), at(old))
   renameSync(at(aside), at('dist'))
   rmSync(at(old), { recursive: true, force: true })
-  writeFileSync(at(buildStamp), builtHash())
+  writeFileSync(at(buildStamp), builtHash(inputs))
 }
 
 function missingTools() {

@@ -75,7 +75,7 @@ function shrunkenTests(now: CommandResult, before: CommandResult | null): string
   }
   if (now.tests.partial) return null
   if (ran(now.tests) === 0 && now.exit === 0) return `\`${now.command}\` ran 0 tests`
-  if (!old || old.partial || old.unit !== now.tests.unit) return null
+  if (!old || old.partial) return null
   if (ran(now.tests) < ran(old)) {
     return `\`${now.command}\` ran ${amount(now.tests)}; before this task it ran ${ran(old)}`
   }

@@ -2,8 +2,10 @@ import { join } from 'node:path'
 import type { CommandResult } from '../core/outcome.ts'
 import { allowedEnvironment } from '../process/environment.ts'
 import type { ProcessOptions, ProcessResult } from '../process/run-process.ts'
+import { walkCommands } from './definition-walk.ts'
 import { createOutputTail } from './output-tail.ts'
 import { createTestCounter } from './test-count.ts'
+import { cached, folderTree } from './tree.ts'
 import type { GateCommand } from './verify.ts'
 
 export type RunCommandsOptions = {
@@ -55,7 +57,8 @@ async function runCommand(
   number: number,
   timeout: number,
 ): Promise<CommandResult> {
-  const counter = createTestCounter()
+  const { programs } = await walkCommands([command], cached(folderTree(options.cwd)))
+  const counter = createTestCounter({ caches: programs.has('turbo') })
   const tail = createOutputTail()
   const result = await options.run({
     // One stream keeps what stands in a terminal in its order, which makes two equal runs equal.

@@ -6,6 +6,8 @@ import { inside, type Tree } from './tree.ts'
 /** What was found on the way through the commands. */
 export type Found = {
   tree: Tree
+  /** Names of the programs that are run. */
+  programs: Set<string>
   files: Set<string>
   parts: { file: string; pointer: string }[]
   /** Globs of configuration, whether it exists or not. */
@@ -32,7 +34,12 @@ export async function addViteConfig(found: Found, folder: string): Promise<void>
   if (text.includes('vite.config')) found.patterns.add(`/${folder ? `${folder}/` : ''}vite.config.*`)
 }
 
-const configFlag = /^(?:-c|-f|--config|--file|--configuration|--settings|--rulesdir|--bootstrap)$/u
+const configFlag = /^--(?:config|file|configuration|settings|rulesdir|bootstrap)$/u
+/** The short form means something else to each program (`test -f`, `wc -c`). */
+const shortFlags = new Map([
+  ['-f', /^(?:[ef]?grep|rg|awk|sed|jq|docker)$/u],
+  ['-c', /^(?:eslint|phpstan|yamllint|ruff|sha\d*sum|shasum|md5sum)$/u],
+])
 const expectation = /expect|golden|snapshot|reference|\.snap$/iu
 
 /** Files that the command names. What a looker looks at is the work itself; its configuration and its expectations are not. */
@@ -46,7 +53,8 @@ export async function addNamed(
     const [flag, value] = word.startsWith('-') ? word.split('=', 2) : ['', word]
     if (value === undefined) continue
     const named = value.replace(/::.*$|:\d+$/u, '')
-    const asConfig = configFlag.test(flag ?? '') || configFlag.test(args[at - 1] ?? '')
+    const before = flag || (args[at - 1] ?? '')
+    const asConfig = configFlag.test(before) || (shortFlags.get(before)?.test(program) ?? false)
     if (lookers.has(program) && !asConfig && !expectation.test(named)) continue
     await addFile(found, named, folder)
   }

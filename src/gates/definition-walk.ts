@@ -19,11 +19,15 @@ type Walk = Found & { seen: Set<string>; left: number }
 
 /** Follows the commands through scripts, makefiles and wrappers, without running anything. */
 export async function walkCommands(commands: readonly string[], tree: Tree): Promise<Found> {
-  const walk: Walk = { files: new Set(), parts: [], patterns: new Set(), tree, seen: new Set(), left: 500 }
+  const found: Found = { tree, programs: new Set(), files: new Set(), parts: [], patterns: new Set() }
+  const walk: Walk = { ...found, seen: new Set(), left: maxCommands }
   for (const command of commands) await walkLine(walk, command, '')
   await addConfigured(walk)
   return walk
 }
+
+/** Scripts may call each other without end. */
+const maxCommands = 500
 
 /** One shell line or script, run in a folder of the project. */
 async function walkLine(walk: Walk, text: string, folder: string): Promise<void> {
@@ -76,6 +80,7 @@ async function walkWords(walk: Walk, all: readonly string[], folder: string): Pr
   if (first === '' || /^\w+=/u.test(first)) return
   const program = posix.basename(first).replace(/\.(?:cmd|exe|bat)$/u, '')
   await addProgram(walk, first, folder)
+  walk.programs.add(program)
   addRunner(walk, program, folder)
   if (program === 'vitest') await addViteConfig(walk, folder)
   if (isTypeChecker(program)) await addProjects(walk, program, args, folder)

@@ -30,7 +30,7 @@ async function define(commands: readonly string[], tree: Tree): Promise<GateDefi
     gateFiles: [...files].sort(),
     entries: parts,
     // A project that has not begun yet is being set up by this very task.
-    watch: (await hasBegun(tree)) ? [...patterns].sort() : [],
+    watch: (await hasBegun(tree, patterns)) ? [...patterns].sort() : [],
   }
 }
 
@@ -136,8 +136,9 @@ const signsOfLife = [
   ],
 ]
 
-async function hasBegun(tree: Tree): Promise<boolean> {
+async function hasBegun(tree: Tree, patterns: ReadonlySet<string>): Promise<boolean> {
   const names = await tree.list('')
+  if (names.some(name => matchesAny(name, [...patterns]))) return true
   return names.some(name =>
     signsOfLife.some(sign => (sign.endsWith('/') ? name === sign : matches(name, sign))),
   )

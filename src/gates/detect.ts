@@ -33,15 +33,15 @@ function look(root: string): Project {
   const tree = folderTree(root)
   const names = tree.list('')
   return {
-    find: (...globs) =>
-      names.find(name =>
-        globs.some(
-          glob => matches(name.replace(/\/$/u, ''), glob) && glob.endsWith('/') === name.endsWith('/'),
-        ),
-      ),
+    find: (...globs) => names.find(name => globs.some(glob => isNamed(name, glob))),
     read: path => tree.read(path) ?? '',
     list: tree.list,
   }
+}
+
+/** Folders end in a slash, in listings as in globs. */
+function isNamed(name: string, glob: string): boolean {
+  return name.endsWith('/') ? name === glob : matches(name, glob)
 }
 
 const watching = /(?:^|\s)(?:--watch(?:All)?(?!=false)|-w|--ui)(?:\s|=|$)|\bnodemon\b/u
@@ -117,7 +117,7 @@ function fromTargets({ find, read }: Project): Detected | null {
     return { commands: [`make ${target}`], because: `${makefile} has the target ${target}` }
   const justfile = find('justfile', 'Justfile', '.justfile')
   const recipe = justfile
-    ? ['test', 'check'].find(name => new RegExp(`^${name}\\b[^:=\\n]*:(?!=)`, 'mu').test(read(justfile)))
+    ? ['test', 'check'].find(name => new RegExp(`^${name}\\b[^:\\n]*:(?!=)`, 'mu').test(read(justfile)))
     : undefined
   return justfile && recipe
     ? { commands: [`just ${recipe}`], because: `${justfile} has the recipe ${recipe}` }

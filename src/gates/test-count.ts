@@ -2,7 +2,7 @@ import type { TestCounts } from '../core/gate.ts'
 import { ava } from './count/ava.ts'
 import { bun } from './count/bun.ts'
 import { cargo } from './count/cargo.ts'
-import { add, maxNames, type RunnerCounter } from './count/counter.ts'
+import { add, emptyCounts, maxNames, type RunnerCounter } from './count/counter.ts'
 import { ctest } from './count/ctest.ts'
 import { deno } from './count/deno.ts'
 import { dotnet } from './count/dotnet.ts'
@@ -43,13 +43,18 @@ const runners: readonly (() => RunnerCounter)[] = [
   dotnet,
 ]
 
+export type CountOptions = {
+  /** The command is known to run turbo, so suites may be silent. Anybody could print that they are. */
+  caches?: boolean
+}
+
 export type TestCounter = { line(text: string): void; end(): TestCounts | null }
 
 /**
  * Counts tests from a runner's output as it comes, in bounded memory. Several runs in one output are added up
  * (workspaces, one test binary after another). Nothing recognised: null, and the exit code alone must speak.
  */
-export function createTestCounter(): TestCounter {
+export function createTestCounter(options: CountOptions = {}): TestCounter {
   const main = lane()
   /** Tools that run packages side by side put a name before each line; each name is an output of its own. */
   const lanes = new Map<string, RunnerCounter>()
@@ -58,7 +63,7 @@ export function createTestCounter(): TestCounter {
     line(text) {
       const bare = clean(text)
       main.line(bare)
-      if (bare.includes('cache hit, suppressing ')) silent = true
+      if (options.caches && bare.includes('cache hit, suppressing ')) silent = true
       const prefix = lanePrefix.exec(bare)?.[0]
       if (prefix === undefined) return
       const found = lanes.get(prefix) ?? (lanes.size < maxLanes ? lane() : null)
@@ -68,13 +73,13 @@ export function createTestCounter(): TestCounter {
     },
     end() {
       const total = sum([main.end(), ...[...lanes].map(([prefix, one]) => named(prefix, one.end()))])
-      return total && silent ? { ...total, partial: true } : total
+      return silent ? { ...(total ?? emptyCounts()), partial: true } : total
     },
   }
 }
 
-export function countTests(output: string): TestCounts | null {
-  const counter = createTestCounter()
+export function countTests(output: string, options: CountOptions = {}): TestCounts | null {
+  const counter = createTestCounter(options)
   for (const line of output.split('\n')) counter.line(line)
   return counter.end()
 }

@@ -109,7 +109,7 @@ async function sweptFiles(repository: Repository, input: SweepInput): Promise<Vi
     if (waiting) swept.set(name, 'its content was there before the attempt, uncommitted')
     else if (
       from.unstored.has(name) ||
-      (then === undefined && parent === null && false)
+      (then === undefined && parent === null && commits.descends && isOlder(repository, path, from))
     ) {
       swept.set(name, 'it was there before the attempt, untracked')
     }

@@ -7,6 +7,7 @@ import { commitIndex, plainDir, preparePrivateDirs, realDir } from './private-di
 import { exclusively, type Repository } from './repository.ts'
 import { zeroId } from './restore-files.ts'
 import { toTop } from './scope.ts'
+import { identityEnv } from './settings.ts'
 import { treeOf } from './snapshot.ts'
 import { diffTrees } from './tree-diff.ts'
 import { fileIdentity } from './user-index.ts'
@@ -82,13 +83,7 @@ async function makeCommit(repository: Repository, input: CommitInput): Promise<C
   const tree = (await mustGit(plain, ['write-tree'])).trim()
   const names = left.map(path => path.slice(repository.prefix.length))
   if (tree === before) return { commit: null, left: names, tree }
-  const { name, email } = repository.settings.identity
-  const env = {
-    GIT_AUTHOR_NAME: name,
-    GIT_AUTHOR_EMAIL: email,
-    GIT_COMMITTER_NAME: name,
-    GIT_COMMITTER_EMAIL: email,
-  }
+  const env = identityEnv(repository.settings.identity)
   const args = ['commit-tree', tree, '-p', input.head, '-F', '-']
   const [made] = await Promise.all([
     mustGit(plain, args, { stdin: input.message, env }),

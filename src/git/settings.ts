@@ -20,6 +20,17 @@ export type Settings = {
 
 export type Identity = { name: string; email: string }
 
+export const ralph: Identity = { name: 'Ralph', email: 'ralph@localhost' }
+
+export function identityEnv({ name, email }: Identity): Record<string, string> {
+  return {
+    GIT_AUTHOR_NAME: name,
+    GIT_AUTHOR_EMAIL: email,
+    GIT_COMMITTER_NAME: name,
+    GIT_COMMITTER_EMAIL: email,
+  }
+}
+
 export async function readConfiguration(place: Place): Promise<[string, string][]> {
   const args = ['config', '-z', '--get-regexp', '^(user|core|filter)\\.']
   const result = await git(place, args, { userConfig: true })
@@ -36,8 +47,8 @@ export function settingsFrom(configuration: [string, string][], commonDir: strin
   )
   return {
     identity: {
-      name: process.env.GIT_AUTHOR_NAME || values.get('user.name') || 'Ralph',
-      email: process.env.GIT_AUTHOR_EMAIL || values.get('user.email') || 'ralph@localhost',
+      name: process.env.GIT_AUTHOR_NAME || values.get('user.name') || ralph.name,
+      email: process.env.GIT_AUTHOR_EMAIL || values.get('user.email') || ralph.email,
     },
     excludes: `${read(userFile(values.get('core.excludesfile'), 'ignore'))}\n${read(path.join(commonDir, 'info/exclude'))}`,
     attributesFile: userFile(values.get('core.attributesfile'), 'attributes'),

@@ -7,6 +7,7 @@ import { deleteRecords, type Position, writeStart } from './position.ts'
 import { rawDir, realDir } from './private-dir.ts'
 import { moveRefs, readRefs } from './refs.ts'
 import { exclusively, type Repository, unfinishedOperation } from './repository.ts'
+import { identityEnv, ralph } from './settings.ts'
 import { readUserIndex } from './user-index.ts'
 import { readWorkingTree } from './working-tree.ts'
 
@@ -81,14 +82,8 @@ export async function stateCommit(
   state: { tree: string; parents: string[]; message: string },
 ): Promise<string> {
   const parents = state.parents.flatMap(parent => ['-p', parent])
-  const env = {
-    GIT_AUTHOR_NAME: 'Ralph',
-    GIT_AUTHOR_EMAIL: 'ralph@localhost',
-    GIT_COMMITTER_NAME: 'Ralph',
-    GIT_COMMITTER_EMAIL: 'ralph@localhost',
-  }
   const args = ['commit-tree', state.tree, ...parents, '-m', state.message]
-  return (await mustGit(rawDir(repository), args, { env })).trim()
+  return (await mustGit(rawDir(repository), args, { env: identityEnv(ralph) })).trim()
 }
 
 /** The tree of a commit. */

@@ -24,7 +24,10 @@ const strangersKept = 2_000
 /** A session number stays taken while somebody is in it; after a longer gap nobody may have been. */
 const longestGap = 10_000
 
-/** No system tells us of every birth without help from the kernel, so the table is looked at again and again. */
+/**
+ * No system tells us of every birth without help from the kernel, so the table is looked at again and again. One that
+ * takes a session of its own and loses its parents between two looks is never seen; only a box keeps hold of that.
+ */
 export function watchDescendants(options: {
   root: number
   leash: number

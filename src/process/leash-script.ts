@@ -88,7 +88,6 @@ finish() {
 
 # A sleep that is begun anew at each beat: if it ever ends by itself, the engine is frozen.
 clock() {
-  exec 4<&- 5<&-
   trap : USR1
   while :; do
     sleep "$silence" &
@@ -113,8 +112,6 @@ watch() {
   while read -r word <&3; do
     [ "$word" != done ] || kill -s KILL -- "-$$"
     [ -z "$clock" ] || kill -s USR1 "$clock"
-    # The engine reads the pipes now, so nobody else needs to keep them open.
-    exec 4<&- 5<&-
   done
   [ -z "$pipes" ] || rm -f "$pipes.out" "$pipes.err"
   finish
@@ -122,8 +119,11 @@ watch() {
 
 how=
 if [ -n "$pipes" ] && PATH=/usr/bin:/bin:$PATH mkfifo -m 600 "$pipes.out" "$pipes.err" 2>/dev/null; then
-  # Opened for reading too, so that neither opening waits and nothing is lost before the engine reads.
+  # First for both, so that no opening waits for the other end.
   exec 4<>"$pipes.out" 5<>"$pipes.err" >"$pipes.out" 2>"$pipes.err"
+  # The watcher keeps the reading ends: nothing is lost before the engine reads, and when the engine dies the program
+  # does not break off at its next word, scattering its children before the watcher has seen them.
+  exec 4<"$pipes.out" 5<"$pipes.err"
   how=pipes
 else
   pipes=

@@ -77,10 +77,7 @@ export function startLeashed(options: LeashOptions): Leashed {
   const on = firstLine(control).then(line => {
     const [, watcher, how] = /^(\d+) (\w*)/.exec(line) ?? []
     if (!watcher) return null
-    const opened = how === 'pipes' ? openPipes(pipes) : null
-    // The first beat tells the watcher that the pipes are being read.
-    control.write('beat\n')
-    return { watcher: Number(watcher), pipes: opened }
+    return { watcher: Number(watcher), pipes: how === 'pipes' ? openPipes(pipes) : null }
   })
 
   return {

@@ -36,13 +36,22 @@ function hasProc(): boolean {
 function fromProc(except: ReadonlySet<number>): ProcessEntry[] {
   const buffer = Buffer.allocUnsafe(1024)
   const found: ProcessEntry[] = []
-  for (const name of readdirSync('/proc')) {
+  for (const name of pidNames()) {
     const pid = Number(name)
     if (!(pid > 0) || except.has(pid)) continue
     const entry = parseStat(statOf(name, buffer))
     if (entry) found.push(entry)
   }
   return found
+}
+
+function pidNames(): string[] {
+  try {
+    return readdirSync('/proc')
+  } catch {
+    // No descriptor is left to open it with: nothing can be seen now, and the next look comes.
+    return []
+  }
 }
 
 function statOf(pid: string, buffer: Buffer): string {

@@ -60,6 +60,8 @@ export type ProcessResult = {
 /** What outlives the program may go by itself for a moment, then gets a TERM, and a little later a KILL. */
 const settleTime = 250
 const leftoverGrace = 1_000
+/** How long the look before a TERM may take. */
+const lastLookTime = 1_000
 
 /**
  * Runs a program to its end and leaves nothing of it behind. What the program does is a result, never an exception;
@@ -138,18 +140,23 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
   run.over = true
   clocks.stop()
   options.signal.removeEventListener('abort', stopped)
-  // A silent engine's programs are ended by the leash: nobody's fault but ours.
-  if (run.ended === 'exit' && killed !== null && leashed.lapsed()) run.ended = 'stopped'
+  // The programs of an engine that was silent for too long are ended by the leash, however they took it.
+  if (run.ended === 'exit' && leashed.lapsed()) run.ended = 'stopped'
   const ms = performance.now() - from
-  await run.stopping
-  const left = await endProcesses({ look, settle: settleTime, grace: Math.min(options.grace, leftoverGrace) })
-  await output.drain()
-  run.descendants?.stop()
-  await leashed.release()
-  await output.close()
-  record.close()
+  let leftovers = 0
+  try {
+    await run.stopping
+    const grace = Math.min(options.grace, leftoverGrace)
+    leftovers = (await endProcesses({ look, settle: settleTime, grace })).size
+    await output.drain()
+  } finally {
+    run.descendants?.stop()
+    await leashed.release()
+    await output.close()
+    record.close()
+  }
   if (run.failure) throw run.failure.error
-  return { exit: code, killed, ended: run.ended, spawnError, ms, bytes: output.bytes(), leftovers: left.size }
+  return { exit: code, killed, ended: run.ended, spawnError, ms, bytes: output.bytes(), leftovers }
 }
 
 type Run = {
@@ -169,8 +176,8 @@ async function endTree(options: {
 }): Promise<void> {
   const { pid, exit, look, grace } = options
   if (pid === undefined) return
-  // A last look while all are still in their places.
-  await look()
+  // A last look while all are still in their places; a start that hangs must not keep us from ending it.
+  await Promise.race([look(), delay(lastLookTime, undefined, { ref: false })])
   send(-pid, 'SIGTERM')
   const gone = await Promise.race([exit.then(() => true), delay(grace, false, { ref: false })])
   if (gone) return

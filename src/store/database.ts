@@ -34,7 +34,7 @@ export type DatabaseOptions = {
 export function openDatabase(file: string, options: DatabaseOptions = {}): Database {
   const path = resolve(file)
   const driver = options.driver ?? chooseDriver()
-  const { readOnly = false, busyTimeout = 5000 } = options
+  const { readOnly = false, busyTimeout = 10_000 } = options
   let wrote = false
   let closed = false
   let connection = guard(() => open())

@@ -122,7 +122,8 @@ async function expectSame(project: CrashProject, point: string, expected: Refere
   const end = await endState(project)
   // Part by part: a difference is easier to read.
   for (const part of Object.keys(end) as (keyof EndState)[]) {
-    const what = `${part} after a crash at ${point}: ${JSON.stringify(end[part])} instead of ${JSON.stringify(expected.end[part])}`
+    const found = JSON.stringify(end[part])
+    const what = `${part} after a crash at ${point}: ${found} instead of ${JSON.stringify(expected.end[part])}\n${project.read('ralph.log')}`
     expect(end[part], what).toEqual(expected.end[part])
   }
   expect(attemptsSeen(project), `attempts after a crash at ${point}`).toEqual(expected.attempts)

@@ -26,7 +26,9 @@ describe('shellCommands', () => {
   })
 
   it('knows which subshell a command runs in', () => {
-    expect(shellCommands('a; (b; (c)); d; (e)').map(({ words: [word], scope, parent }) => [word, scope, parent])).toEqual([
+    expect(
+      shellCommands('a; (b; (c)); d; (e)').map(({ words: [word], scope, parent }) => [word, scope, parent]),
+    ).toEqual([
       ['a', 0, 0],
       ['b', 1, 0],
       ['c', 2, 1],
@@ -37,11 +39,20 @@ describe('shellCommands', () => {
 
   it('never throws, and stays quick however deep the nesting', () => {
     const sign = fc.constantFrom(...'ab \'"`$()<>|&;#\\\n{}=-/.'.split(''))
-    fc.assert(fc.property(fc.string({ unit: sign, maxLength: 120 }), text => {
-      expect(Array.isArray(shellCommands(text))).toBe(true)
-    }))
+    fc.assert(
+      fc.property(fc.string({ unit: sign, maxLength: 120 }), text => {
+        expect(Array.isArray(shellCommands(text))).toBe(true)
+      }),
+    )
     const from = performance.now()
-    for (const text of ['$('.repeat(50_000), '('.repeat(50_000), '`'.repeat(50_000), '"$('.repeat(20_000), '<<A\n'.repeat(10_000), 'a;'.repeat(30_000)]) {
+    for (const text of [
+      '$('.repeat(50_000),
+      '('.repeat(50_000),
+      '`'.repeat(50_000),
+      '"$('.repeat(20_000),
+      '<<A\n'.repeat(10_000),
+      'a;'.repeat(30_000),
+    ]) {
       shellCommands(text)
     }
     expect(performance.now() - from).toBeLessThan(10_000)

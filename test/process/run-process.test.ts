@@ -97,6 +97,14 @@ describe('what goes in and out', () => {
     expect(shop.output().trim().split('\n').sort()).toEqual(['named', 'seen', 'seen'])
   })
 
+  it('reads the program all the same where no named pipes can be made', async () => {
+    // Too long for anything to be added to it.
+    const processFile = shop.at('p'.repeat(250))
+    const result = await runProcess(shop.options(sh('echo out; echo err >&2; exit 4'), { processFile }))
+    expect(result).toMatchObject({ exit: 4, ended: 'exit', bytes: 8 })
+    expect(shop.output().split('\n').sort()).toEqual(['', 'err', 'out'])
+  })
+
   it('survives invalid UTF-8, control characters and characters cut in two', async () => {
     const script = String.raw`printf 'a\377\376b\000\033[31mc\n'; printf '\342\202'; sleep 0.1; printf '\254 \360\237'; sleep 0.1; printf '\230\200\n'`
     const lines: string[] = []

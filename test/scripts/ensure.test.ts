@@ -60,8 +60,8 @@ const fakeVite = `#!/usr/bin/env node
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 const out = process.argv[process.argv.indexOf('--outDir') + 1]
 const text = readFileSync('src/main.ts', 'utf8')
-if (text === 'broken') { console.error('src/main.ts is broken'); process.exit(3) }
 mkdirSync(out, { recursive: true })
+if (text === 'broken') { console.error('src/main.ts is broken'); process.exit(3) }
 for (const name of ['ralph.js', 'index.js', 'scripted-agent.js']) writeFileSync(out + '/' + name, text)
 appendFileSync('builds', 'x')
 `
@@ -133,6 +133,7 @@ it('a failed build is an error with the line to run, and dist/ stays as it was',
     "src/main.ts is broken\nensure: 'npx vite build' ended with exit code 3\n  → Run: npx vite build\n",
   )
   expect(read('dist/ralph.js')).toBe('one')
+  expect(readdirSync(join(root, '.cache'))).toEqual(['build-stamp'])
 })
 
 it('several at once do the work once, and all find it done', async () => {

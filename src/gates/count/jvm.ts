@@ -30,7 +30,7 @@ export function gradle(): RunnerCounter {
     line(text) {
       if (text.endsWith(' FAILED') && /^\S+ > /u.test(text)) tally.name(text.slice(0, -' FAILED'.length))
       if (!startsWithDigit(text) && !starts(text, '>:')) return
-      const summary = /^(\d+) tests? completed(?:, (\d+) failed)?(?:, (\d+) skipped)?$/u.exec(text)
+      const summary = /^(\d+) tests? completed, ([1-9]\d*) failed(?:, (\d+) skipped)?$/u.exec(text)
       if (summary) {
         const failed = count(summary[2])
         const skipped = count(summary[3])

@@ -23,11 +23,18 @@ export function changes(before: Files, after: Files): ChangedFile[] {
   const paths = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   return paths.flatMap((path): ChangedFile[] => {
     if (before[path] === after[path]) return []
-    return [{ path, how: before[path] === undefined ? 'added' : after[path] === undefined ? 'deleted' : 'modified' }]
+    return [
+      {
+        path,
+        how: before[path] === undefined ? 'added' : after[path] === undefined ? 'deleted' : 'modified',
+      },
+    ]
   })
 }
 
 /** `after` with some files changed; undefined deletes one. */
 export function changed(before: Files, by: Record<string, string | undefined>): Files {
-  return Object.fromEntries(Object.entries({ ...before, ...by }).filter((entry): entry is [string, string] => entry[1] !== undefined))
+  return Object.fromEntries(
+    Object.entries({ ...before, ...by }).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
 }
