@@ -8,7 +8,6 @@ import type { Rules } from '../core/transition.ts'
 import type { Log } from '../store/log.ts'
 import type { Store } from '../store/sqlite.ts'
 import { engineNow } from './look.ts'
-import { proofCounts } from './proof-counts.ts'
 import { attemptCount } from './stage-words.ts'
 
 /** What `ralph status --json` prints. Moments are milliseconds since the epoch, durations milliseconds. */
@@ -91,14 +90,12 @@ export function emptyStatus(): StatusData {
 const stoppedStatuses: TaskStatus[] = ['halted', 'failed', 'held', 'cancelled']
 
 /** Reads as little as it can: with ten thousand tasks, only those that are listed. */
-export async function readStatus(
-  store: Store,
-  options: { path: string; now: number; most: number },
-): Promise<StatusData> {
+export async function readStatus(store: Store, options: { now: number; most: number }): Promise<StatusData> {
   const { log, dispatch } = store
   const { now, most } = options
-  const [counts, run, engine, pending] = await Promise.all([
+  const [counts, proofs, run, engine, pending] = await Promise.all([
     log.counts(),
+    log.proofs(),
     log.lastRun(),
     engineNow(dispatch, now),
     dispatch.pending(),
@@ -107,12 +104,12 @@ export async function readStatus(
   const open = await firstOpen(log, most)
   const begun = open.find(one => one.begun)
   const stopped = stoppedStatuses.some(status => counts[status] > 0)
-    ? await log.tasks({ status: stoppedStatuses })
+    ? await log.tasks({ status: stoppedStatuses, limit: most })
     : []
   return {
     journal: true,
     counts,
-    proofs: proofCounts(options.path),
+    proofs,
     engine: engine && {
       alive: engine.alive,
       what: engine.holder.what,
@@ -122,8 +119,8 @@ export async function readStatus(
     },
     run: run && runView(run, now),
     working: begun ? taskView(begun.state, rules) : null,
-    stopped: stopped.slice(0, most).map(one => taskView(one.state, rules)),
-    stoppedMore: Math.max(0, stopped.length - most),
+    stopped: stopped.map(one => taskView(one.state, rules)),
+    stoppedMore: stoppedStatuses.reduce((sum, status) => sum + counts[status], 0) - stopped.length,
     open: open.map(one => taskView(one.state, rules)),
     openMore: Math.max(0, counts.open - open.length),
     requests: pending.map(({ kind, task, text, by, at }) => ({ kind, task, text, by, at })),

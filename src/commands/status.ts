@@ -17,7 +17,7 @@ export async function status(options: StatusOptions): Promise<void> {
   const root = projectRoot(options)
   const most = options.all ? Number.POSITIVE_INFINITY : listed
   const read = async (store: Store | null) =>
-    store ? readStatus(store, { path: journalPath(root), now: Date.now(), most }) : emptyStatus()
+    store ? readStatus(store, { now: Date.now(), most }) : emptyStatus()
   if (options.watch) return watchStatus(root, options.json === true, read)
 
   const store = await openForLooking(root)

@@ -61,8 +61,11 @@ export async function addNamed(
 }
 
 export async function addFile(found: Found, word: string, folder: string): Promise<void> {
-  const path = inside(folder, word)
-  if (path && (await found.tree.isFile(path))) found.files.add(path)
+  // `$ROOT/scripts/check.mjs`: the variable most likely stands for the project's root or for this folder.
+  const bare = word.replace(/^\$(?:\{\w+\}|\w+|\([^)]*\))?\//u, '')
+  for (const path of bare === word ? [inside(folder, word)] : [inside(folder, bare), inside('', bare)]) {
+    if (path && (await found.tree.isFile(path))) found.files.add(path)
+  }
 }
 
 export function isTypeChecker(program: string): boolean {

@@ -29,8 +29,8 @@ export async function walkCommands(commands: readonly string[], tree: Tree): Pro
 /** Scripts may call each other without end. */
 const maxCommands = 500
 
-/** One shell line or script, run in a folder of the project. */
-async function walkLine(walk: Walk, text: string, folder: string): Promise<void> {
+/** One shell line or script, run in a folder of the project. `script` is the file it stands in. */
+async function walkLine(walk: Walk, text: string, folder: string, script = ''): Promise<void> {
   const key = `${folder}\0${text}`
   if (walk.seen.has(key)) return
   walk.seen.add(key)
@@ -38,9 +38,16 @@ async function walkLine(walk: Walk, text: string, folder: string): Promise<void>
   for (const { words, scope, parent } of shellCommands(text)) {
     const here = folders.get(scope) ?? folders.get(parent) ?? folder
     folders.set(scope, here)
-    if (words[0] === 'cd' || words[0] === 'pushd') folders.set(scope, inside(here, words[1] ?? '') ?? here)
+    if (words[0] === 'cd' || words[0] === 'pushd') folders.set(scope, entered(words[1] ?? '', here, script))
     else await walkWords(walk, words, here)
   }
+}
+
+/** `cd "$(dirname "$0")/.."` leads to the script's own folder; where another variable leads nobody knows. */
+function entered(word: string, here: string, script: string): string {
+  const own = /^\$(?:\(dirname [^)]*\)|\{BASH_SOURCE[^}]*\})?(\/.*)?$/u.exec(word)
+  if (own && script !== '') return inside(posix.dirname(script), `.${own[1] ?? ''}`) ?? here
+  return word.includes('$') ? here : (inside(here, word) ?? here)
 }
 
 /** Programs that run another one; the number says how many words of their own come first. */
@@ -127,7 +134,7 @@ async function addProgram(walk: Walk, word: string, folder: string): Promise<voi
   walk.files.add(path)
   const text = (await walk.tree.read(path)) ?? ''
   if (/\.(?:sh|bash|zsh)$/u.test(path) || /^#!.*\b(?:ba|da|z|k)?sh\b/u.test(text))
-    await walkLine(walk, text, folder)
+    await walkLine(walk, text, folder, path)
 }
 
 async function walkShell(walk: Walk, args: readonly string[], folder: string): Promise<void> {
@@ -137,7 +144,7 @@ async function walkShell(walk: Walk, args: readonly string[], folder: string): P
   const path = script === undefined ? null : inside(folder, script)
   if (path !== null && (await walk.tree.isFile(path))) {
     walk.files.add(path)
-    await walkLine(walk, (await walk.tree.read(path)) ?? '', folder)
+    await walkLine(walk, (await walk.tree.read(path)) ?? '', folder, path)
   }
   await addNamed(walk, 'sh', rest, folder)
 }

@@ -1,5 +1,5 @@
 import { matches, matchesAny } from '../core/glob.ts'
-import { fileViolations, verbOf } from '../core/integrity.ts'
+import { verbOf } from '../core/integrity.ts'
 import type { ChangedFile, Violation } from '../core/outcome.ts'
 import { isReadable, partOf, settings } from './definition-parts.ts'
 import { walkCommands } from './definition-walk.ts'
@@ -49,18 +49,18 @@ export async function definitionViolations(options: {
   const definition = await define(options.commands, before)
   const violations: Violation[] = []
   for (const file of changed) {
-    const frozen = fileViolations([file], {
-      protect: [],
-      gateFiles: definition.gateFiles,
-      allows: [],
-      readOnly: false,
-    })[0]
-    if (frozen) violations.push(frozen)
-    else if (matchesAny(file.path, definition.watch))
+    const whole = definition.gateFiles.includes(file.path) || matchesAny(file.path, definition.watch)
+    if (!whole) violations.push(...(await changedParts(file.path, definition, before, after)))
+    else if (!(await isSame(file.path, before, after)))
       violations.push(violation(file.path, `${verbOf(file)} ${file.path}`))
-    else violations.push(...(await changedParts(file.path, definition, before, after)))
   }
   return violations
+}
+
+/** A later stage may have put back what an earlier one changed. */
+async function isSame(path: string, before: Tree, after: Tree): Promise<boolean> {
+  const old = await before.read(path)
+  return old !== null && old === (await after.read(path))
 }
 
 async function changedParts(

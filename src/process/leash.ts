@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { constants, openSync, rmSync } from 'node:fs'
+import { closeSync, constants, openSync, rmSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Duplex, Readable } from 'node:stream'
 import { send } from './end-processes.ts'
@@ -108,7 +108,10 @@ function pipesPath(processFile: string): string {
 
 function openPipes(path: string): { stdout: Readable; stderr: Readable } {
   const open = (file: string): Readable => {
+    // The end of a pipe is only told to those who opened it while somebody wrote to it; a quick program may be gone.
+    const writer = openSync(file, constants.O_WRONLY | constants.O_NONBLOCK)
     const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
+    closeSync(writer)
     rmSync(file)
     return new Socket({ fd, readable: true, writable: false })
   }

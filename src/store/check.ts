@@ -50,16 +50,27 @@ function quickCheck(db: Database): string[] {
 }
 
 type Bytes = { id: ArrayBuffer; state: ArrayBuffer }
-type TaskBytes = Bytes & { status: ArrayBuffer; begun: number; wait_until: number; needs: ArrayBuffer }
+type TaskBytes = Bytes & {
+  status: ArrayBuffer
+  begun: number
+  wait_until: number
+  needs: ArrayBuffer
+  proof: ArrayBuffer
+}
 
 function differingTasks(db: Database, folds: Folds): string[] {
   const sql = `select cast(id as blob) as id, cast(status as blob) as status, cast(begun as integer) as begun,
-    cast(wait_until as integer) as wait_until, cast(needs as blob) as needs, cast(state as blob) as state from task`
+    cast(wait_until as integer) as wait_until, cast(needs as blob) as needs, cast(proof as blob) as proof, cast(state as blob) as state from task`
   const cached = new Map<string, { state: unknown; columns: TaskColumns }>()
   attempt(() => {
     for (const row of db.all<TaskBytes>(sql)) {
       const { begun, wait_until } = row
-      const columns = { status: bytesToText(row.status), begun, wait_until, needs: bytesToText(row.needs) }
+      const [status, needs, proof] = [row.status, row.needs, row.proof].map(bytesToText) as [
+        string,
+        string,
+        string,
+      ]
+      const columns = { status, begun, wait_until, needs, proof }
       cached.set(bytesToText(row.id), { state: JSON.parse(bytesToText(row.state)), columns })
     }
   })

@@ -1,4 +1,5 @@
 import type { AnyEvent, RunEvent, TaskEvent } from '../core/event.ts'
+import type { Proof } from '../core/evidence.ts'
 import type { RunState } from '../core/run.ts'
 import type { Candidate } from '../core/select.ts'
 import type { TaskState } from '../core/state.ts'
@@ -17,9 +18,11 @@ export interface Log {
   append(entries: Append[], fence?: Fence): Promise<void>
   /** The cached fold of one task with the sequence number of its last event. */
   task(id: string): Promise<StoredTask | null>
-  tasks(filter?: { status?: TaskStatus[] }): Promise<StoredTask[]>
+  tasks(filter?: { status?: TaskStatus[]; limit?: number }): Promise<StoredTask[]>
   /** Counts by status, without reading the tasks. */
   counts(): Promise<Record<TaskStatus, number>>
+  /** The done tasks by what proves them, likewise. */
+  proofs(): Promise<Record<Proof, number>>
   /** Open tasks, read lazily: first those already begun, then the others, each in rank order. */
   candidates(): Iterable<Candidate> | AsyncIterable<Candidate>
   /** Whether all of these are done; used while choosing. */

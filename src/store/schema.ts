@@ -74,8 +74,10 @@ function createTables(db: Database): void {
       begun integer not null,
       wait_until integer not null,
       needs text not null,
+      proof text not null,
       state text not null
     );
+    create index task_proof on task (status, proof);
     create index task_order on task (status, begun, rank, id);
     create table run (id text primary key, started_at integer not null, state text not null);
     create index run_started on run (started_at);

@@ -68,12 +68,12 @@ function insertEvent(db: Database, entry: Append, head: Head | null, last: LastS
 }
 
 function upsertTask(db: Database, id: string, { seq, rank, state }: TaskAppend, text: string): void {
-  const { begun, needs, status, wait_until } = taskColumns(state)
+  const { begun, needs, proof, status, wait_until } = taskColumns(state)
   db.run(
-    `insert into task (id, seq, rank, status, begun, wait_until, needs, state) values (?, ?, ?, ?, ?, ?, ?, ?)
+    `insert into task (id, seq, rank, status, begun, wait_until, needs, proof, state) values (?, ?, ?, ?, ?, ?, ?, ?, ?)
      on conflict do update set seq = excluded.seq, rank = excluded.rank, status = excluded.status, begun = excluded.begun,
-       wait_until = excluded.wait_until, needs = excluded.needs, state = excluded.state`,
-    ...[id, seq, rank, status, begun, wait_until, needs, text],
+       wait_until = excluded.wait_until, needs = excluded.needs, proof = excluded.proof, state = excluded.state`,
+    ...[id, seq, rank, status, begun, wait_until, needs, proof, text],
   )
 }
 

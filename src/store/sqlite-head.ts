@@ -30,7 +30,7 @@ type FoldRow = TaskColumns & { seq: number; state: string }
 /** The engine goes by the cached fold, so a changed fold is as bad as a changed event. */
 function foldIsIntact(db: Database, id: string, last: { seq: number; fold: string }): boolean {
   const row = db.get<FoldRow>(
-    'select seq, status, begun, wait_until, needs, state from task where id = ?',
+    'select seq, status, begun, wait_until, needs, proof, state from task where id = ?',
     id,
   )
   if (!row || row.seq !== last.seq || digest(row.state) !== last.fold) return false

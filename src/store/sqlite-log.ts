@@ -1,3 +1,4 @@
+import type { Proof } from '../core/evidence.ts'
 import type { RunState } from '../core/run.ts'
 import type { Candidate } from '../core/select.ts'
 import type { TaskState } from '../core/state.ts'
@@ -23,8 +24,8 @@ export function sqliteLog(db: Database, changes: Changes): Log {
     tasks: async filter => {
       const statuses = filter?.status ?? taskStatuses
       const marks = statuses.map(() => '?').join(', ')
-      const sql = `select id, seq, rank, state from task where status in (${marks}) order by rank, id`
-      return db.all<TaskRow>(sql, ...statuses).map(storedTask)
+      const sql = `select id, seq, rank, state from task where status in (${marks}) order by rank, id limit ?`
+      return db.all<TaskRow>(sql, ...statuses, filter?.limit ?? -1).map(storedTask)
     },
     counts: async () => {
       const rows = db.all<{ status: TaskStatus; n: number }>(
@@ -33,6 +34,12 @@ export function sqliteLog(db: Database, changes: Changes): Log {
       const counts = Object.fromEntries(taskStatuses.map(status => [status, 0])) as Record<TaskStatus, number>
       for (const { status, n } of rows) counts[status] = n
       return counts
+    },
+    proofs: async () => {
+      const proofs: Record<Proof, number> = { verified: 0, unverified: 0, recorded: 0 }
+      const sql = "select proof, count(*) n from task where status = 'done' group by proof"
+      for (const { proof, n } of db.all<{ proof: Proof; n: number }>(sql)) proofs[proof] = n
+      return proofs
     },
     candidates: () => candidates(db),
     isDone: id =>

@@ -144,6 +144,22 @@ describe('gateDefinition: the files a command names', () => {
     expect(await files('npm --prefix packages/x test', workspace)).toEqual(['packages/x/x.js'])
   })
 
+  it('follows a script into its own folder', async () => {
+    const tree: Files = {
+      'tools/ci/check.sh':
+        'cd "$(dirname "$0")/../.."\nnode scripts/a.mjs\nnode "$ROOT/scripts/b.mjs"\ncd $ELSEWHERE && node scripts/c.mjs\n',
+      'scripts/a.mjs': '',
+      'scripts/b.mjs': '',
+      'scripts/c.mjs': '',
+    }
+    expect(await files('bash tools/ci/check.sh', tree)).toEqual([
+      'scripts/a.mjs',
+      'scripts/b.mjs',
+      'scripts/c.mjs',
+      'tools/ci/check.sh',
+    ])
+  })
+
   it('ends, even when scripts call each other in circles', async () => {
     const circle: Files = {
       'package.json': json({ scripts: { test: 'npm run a', a: 'npm run test && npm run a' } }),
@@ -516,6 +532,17 @@ describe('definitionViolations', () => {
       'package.json': json({ scripts: { test: 'echo "Error: no test specified" && exit 1' } }),
     }
     expect(await violations('npm test', placeholder, { 'package.json': by['package.json'] })).toEqual([])
+  })
+
+  it('does not blame a file that is again as it was at the start', async () => {
+    const found = await definitionViolations({
+      commands: ['sh check.sh'],
+      before: treeOf({ 'check.sh': 'a' }),
+      after: treeOf({ 'check.sh': 'a' }),
+      changed: [{ path: 'check.sh', how: 'modified' }],
+      allows: [],
+    })
+    expect(found).toEqual([])
   })
 
   it('says nothing without commands, and nothing about a file it could not read before', async () => {

@@ -101,6 +101,8 @@ export function logContract(name: string, newHome: () => Promise<Home>): void {
         await journal.finish('a')
         await journal.write('b', { type: 'task.cancelled', why: 'no' })
         expect(await log.counts()).toEqual({ ...none, open: 1, done: 1, cancelled: 1 })
+        expect(await log.proofs()).toEqual({ verified: 1, unverified: 0, recorded: 0 })
+        expect(await log.tasks({ limit: 2 })).toHaveLength(2)
         expect(await log.isDone('a')).toBe(true)
         expect(await log.isDone('b')).toBe(false)
       })
