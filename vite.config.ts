@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { defineConfig } from 'vite'
 
-const { version } = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8')) as { version: string }
+const { version } = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
 
 // One build, three entries: the command, the library, and the scripted agent (a program of its own, so that
 // the demo and the tests drive a real process). All libraries but the native database driver are inlined.

@@ -13,7 +13,15 @@ export async function fillJournal(log, { tasks, events }) {
   let batch = []
   for (let n = 0; n < tasks; n++) {
     const id = `${Math.ceil((n + 1) / 100)}.${(n % 100) + 1}`
-    const task = { id, title: `Story ${id}`, spec: `specs/story-${id}.md`, needs: [], order: n, verify: [], allows: [] }
+    const task = {
+      id,
+      title: `Story ${id}`,
+      spec: `specs/story-${id}.md`,
+      needs: [],
+      order: n,
+      verify: [],
+      allows: [],
+    }
     let state = null
     let seq = 0
     const add = body => {
@@ -25,7 +33,8 @@ export async function fillJournal(log, { tasks, events }) {
     }
     add({ type: 'task.added', task })
     // The last hundred stay open and untouched.
-    for (let k = 1; k < perTask - 1 && n < tasks - 100; k++) add({ type: 'task.steered', text: `remark ${k} of ${id}` })
+    for (let k = 1; k < perTask - 1 && n < tasks - 100; k++)
+      add({ type: 'task.steered', text: `remark ${k} of ${id}` })
     if (n < tasks - 100 && perTask > 1) add({ type: 'task.recorded', source: 'bench' })
     if (batch.length >= 1000) {
       await log.append(batch)

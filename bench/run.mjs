@@ -11,7 +11,13 @@ const originWall = BigInt(Date.now()) * 1_000_000n
 const ralph = fileURLToPath(new URL('../dist/ralph.js', import.meta.url))
 const home = mkdtempSync(path.join(os.tmpdir(), 'ralph-bench-home-'))
 // Node 20 reads a whole certificate bundle at start when NODE_EXTRA_CA_CERTS is set; that is not ours to measure.
-const env = { PATH: process.env.PATH, HOME: home, GIT_CONFIG_NOSYSTEM: '1', LANG: 'C.UTF-8', TMPDIR: os.tmpdir() }
+const env = {
+  PATH: process.env.PATH,
+  HOME: home,
+  GIT_CONFIG_NOSYSTEM: '1',
+  LANG: 'C.UTF-8',
+  TMPDIR: os.tmpdir(),
+}
 writeFileSync(path.join(home, '.gitconfig'), '[user]\nname = Bench\nemail = bench@example.invalid\n')
 
 const measures = { start, iteration, status, selection, memory, prompt, pack }
@@ -41,9 +47,17 @@ async function start() {
     bash.push(firstCall(loop) - began)
     drop(project, loop)
   }
-  const bare = median(Array.from({ length: 15 }, () => timed(() => execFileSync(process.execPath, ['-e', '0'], { env }))))
+  const bare = median(
+    Array.from({ length: 15 }, () => timed(() => execFileSync(process.execPath, ['-e', '0'], { env }))),
+  )
   return [
-    row('start → first agent call', median(times) / 1e6, 150, 'ms', `bare node ${bare.toFixed(0)} ms, bash loop ${(median(bash) / 1e6).toFixed(0)} ms`),
+    row(
+      'start → first agent call',
+      median(times) / 1e6,
+      150,
+      'ms',
+      `bare node ${bare.toFixed(0)} ms, bash loop ${(median(bash) / 1e6).toFixed(0)} ms`,
+    ),
   ]
 }
 
@@ -59,7 +73,13 @@ async function iteration() {
   drop(project, loop)
   return [
     row('own time per iteration (median)', median(own), 20, 'ms', `bash loop ${median(bare).toFixed(1)} ms`),
-    row('own time per iteration (95th)', percentile(own, 0.95), null, 'ms', `bash loop ${percentile(bare, 0.95).toFixed(1)} ms`),
+    row(
+      'own time per iteration (95th)',
+      percentile(own, 0.95),
+      null,
+      'ms',
+      `bash loop ${percentile(bare, 0.95).toFixed(1)} ms`,
+    ),
   ]
 }
 
@@ -72,7 +92,15 @@ async function status() {
   run(small, ['run'])
   const few = Array.from({ length: 11 }, () => timed(() => run(small, ['status'])))
   drop(project, small)
-  return [row('status, 10,000 tasks, 100,000 events', median(times), 150, 'ms', `3 tasks ${median(few).toFixed(0)} ms`)]
+  return [
+    row(
+      'status, 10,000 tasks, 100,000 events',
+      median(times),
+      150,
+      'ms',
+      `3 tasks ${median(few).toFixed(0)} ms`,
+    ),
+  ]
 }
 
 /** Choosing the next of 10,000 tasks against the next of 10. */
@@ -101,7 +129,11 @@ async function selection() {
 async function memory() {
   const project = stories(1, 'head -c 100000000 /dev/zero | tr "\\0" "x" | fold -w 200')
   const peak = await new Promise(resolve => {
-    const child = spawn(process.execPath, [ralph, 'run', '--attempts', '1'], { cwd: project, env, stdio: 'ignore' })
+    const child = spawn(process.execPath, [ralph, 'run', '--attempts', '1'], {
+      cwd: project,
+      env,
+      stdio: 'ignore',
+    })
     let most = 0
     const timer = setInterval(() => {
       try {
@@ -120,35 +152,68 @@ async function memory() {
 
 /** Size of the prompt as the history grows to 500 iterations. */
 async function prompt() {
-  const project = stories(1, 'i=0; while [ $i -lt 200 ]; do echo "error $RALPH_CALL in line $i"; i=$((i+1)); done; echo "<ralph>LEARN: lesson $RALPH_CALL</ralph>"; echo "<ralph>FAIL 1.1: reason $RALPH_CALL</ralph>"; exit 0')
+  const project = stories(
+    1,
+    'i=0; while [ $i -lt 200 ]; do echo "error $RALPH_CALL in line $i"; i=$((i+1)); done; echo "<ralph>LEARN: lesson $RALPH_CALL</ralph>"; echo "<ralph>FAIL 1.1: reason $RALPH_CALL</ralph>"; exit 0',
+  )
   run(project, ['run', '--attempts', '600', '-n', '500'])
   const runs = path.join(project, '.ralph', 'runs')
-  const sizes = execFileSync('find', [runs, '-name', 'prompt.md', '-printf', '%P %s\\n'], { encoding: 'utf8' })
-    .trim().split('\n').sort().map(line => Number(line.split(' ')[1]))
+  const sizes = execFileSync('find', [runs, '-name', 'prompt.md', '-printf', '%P %s\\n'], {
+    encoding: 'utf8',
+  })
+    .trim()
+    .split('\n')
+    .sort()
+    .map(line => Number(line.split(' ')[1]))
   drop(project)
   const tenth = sizes[9] ?? 0
   const last = sizes.at(-1) ?? 0
-  return [row(`prompt at iteration ${sizes.length}`, last / 1024, (tenth * 1.05) / 1024, 'kB', `at iteration 10: ${(tenth / 1024).toFixed(1)} kB`)]
+  return [
+    row(
+      `prompt at iteration ${sizes.length}`,
+      last / 1024,
+      (tenth * 1.05) / 1024,
+      'kB',
+      `at iteration 10: ${(tenth / 1024).toFixed(1)} kB`,
+    ),
+  ]
 }
 
 async function pack() {
-  const out = execFileSync('npm', ['pack', '--dry-run', '--json'], { cwd: path.dirname(path.dirname(ralph)), encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+  const out = execFileSync('npm', ['pack', '--dry-run', '--json'], {
+    cwd: path.dirname(path.dirname(ralph)),
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
   return [row('npm pack', JSON.parse(out)[0].size / 1024 / 1024, 2, 'MB', '')]
 }
 
 /** A project of `count` stories whose agent is a line of sh: it notes its start and end, changes a file, claims done. */
-function stories(count, does = 'echo "$RALPH_TASK" > "out-$RALPH_TASK.txt"; echo "<ralph>DONE $RALPH_TASK</ralph>"') {
+function stories(
+  count,
+  does = 'echo "$RALPH_TASK" > "out-$RALPH_TASK.txt"; echo "<ralph>DONE $RALPH_TASK</ralph>"',
+) {
   const root = mkdtempSync(path.join(os.tmpdir(), 'ralph-bench-'))
   for (let n = 1; n <= count; n++) {
     const folder = path.join(root, 'specs', `epic-${Math.ceil(n / 100)}`)
     mkdirSync(folder, { recursive: true })
     const id = `${Math.ceil(n / 100)}.${((n - 1) % 100) + 1}`
-    writeFileSync(path.join(folder, `story-${id}-item.md`), `---\nstatus: pending\n---\n# Story ${id}\n\n## Acceptance criteria\n- [ ] x\n`)
+    writeFileSync(
+      path.join(folder, `story-${id}-item.md`),
+      `---\nstatus: pending\n---\n# Story ${id}\n\n## Acceptance criteria\n- [ ] x\n`,
+    )
   }
   writeFileSync(path.join(root, 'CLAUDE.md'), '# bench\n')
   writeFileSync(path.join(root, '.gitignore'), 'trace\n')
-  writeFileSync(path.join(root, 'agent.sh'), `#!/bin/sh\ndate +"start %s%N" >> trace\ncat > /dev/null\n(${does})\ncode=$?\ndate +"end %s%N" >> trace\nexit $code\n`, { mode: 0o755 })
-  writeFileSync(path.join(root, 'ralph.config.yaml'), 'agent: { command: ["sh", "agent.sh"] }\nverify: none\nsandbox: none\n')
+  writeFileSync(
+    path.join(root, 'agent.sh'),
+    `#!/bin/sh\ndate +"start %s%N" >> trace\ncat > /dev/null\n(${does})\ncode=$?\ndate +"end %s%N" >> trace\nexit $code\n`,
+    { mode: 0o755 },
+  )
+  writeFileSync(
+    path.join(root, 'ralph.config.yaml'),
+    'agent: { command: ["sh", "agent.sh"] }\nverify: none\nsandbox: none\n',
+  )
   const git = (...args) => execFileSync('git', args, { cwd: root, env, stdio: 'ignore' })
   git('init', '-q')
   git('add', '-A')
@@ -175,12 +240,20 @@ async function fill(project, tasks, events) {
 }
 
 function run(project, args) {
-  const result = spawnSync(process.execPath, [ralph, ...args], { cwd: project, env, stdio: ['ignore', 'ignore', 'pipe'] })
+  const result = spawnSync(process.execPath, [ralph, ...args], {
+    cwd: project,
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   if (result.status !== 0 && result.status !== 1) throw new Error(`ralph ${args.join(' ')}: ${result.stderr}`)
 }
 
 function trace(project) {
-  return readFileSync(path.join(project, 'trace'), 'utf8').trim().split('\n').map(line => line.split(' ')).map(([what, at]) => ({ what, at: Number(at) }))
+  return readFileSync(path.join(project, 'trace'), 'utf8')
+    .trim()
+    .split('\n')
+    .map(line => line.split(' '))
+    .map(([what, at]) => ({ what, at: Number(at) }))
 }
 
 function firstCall(project) {
@@ -191,7 +264,8 @@ function gaps(project) {
   const found = []
   const lines = trace(project)
   for (let i = 1; i < lines.length; i++) {
-    if (lines[i].what === 'start' && lines[i - 1].what === 'end') found.push((lines[i].at - lines[i - 1].at) / 1e6)
+    if (lines[i].what === 'start' && lines[i - 1].what === 'end')
+      found.push((lines[i].at - lines[i - 1].at) / 1e6)
   }
   return found
 }
@@ -229,7 +303,13 @@ function print(all) {
   ])
   const widths = [0, 1, 2, 3, 4].map(column => Math.max(...text.map(cells => cells[column].length)))
   console.log(`\n${os.cpus().length} cores, Node ${process.version}, ${os.arch()}`)
-  for (const cells of text) console.log(cells.map((cell, column) => cell.padEnd(widths[column])).join('  ').trimEnd())
+  for (const cells of text)
+    console.log(
+      cells
+        .map((cell, column) => cell.padEnd(widths[column]))
+        .join('  ')
+        .trimEnd(),
+    )
 }
 
 function drop(...projects) {

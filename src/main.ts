@@ -19,12 +19,17 @@ function report(error: unknown): number {
   // Commander has printed its own line already.
   if (isCommanderError(error)) return error.exitCode === 0 ? 0 : 2
   if (isStoreError(error)) {
-    process.stderr.write(`ralph: ${error.message}\n  → ${storeFixes[error.reason] ?? 'Run `ralph doctor`.'}\n`)
+    process.stderr.write(
+      `ralph: ${error.message}\n  → ${storeFixes[error.reason] ?? 'Run `ralph doctor`.'}\n`,
+    )
     return 1
   }
   process.stderr.write(`ralph: internal error: ${errorText(error)}\n`)
-  if (error instanceof Error && error.stack) process.stderr.write(`${error.stack.split('\n').slice(1).join('\n')}\n`)
-  process.stderr.write('  → This is a bug in Ralph. State is safe in .ralph/; please report it with the lines above.\n')
+  if (error instanceof Error && error.stack)
+    process.stderr.write(`${error.stack.split('\n').slice(1).join('\n')}\n`)
+  process.stderr.write(
+    '  → This is a bug in Ralph. State is safe in .ralph/; please report it with the lines above.\n',
+  )
   return 1
 }
 

@@ -14,7 +14,11 @@ export function createProgram(): Command {
     .enablePositionalOptions()
     .addHelpText('after', overview)
 
-  command(program, 'demo', 'a throw-away project, an agent that first lies, a full verified run (no key, no network)')
+  command(
+    program,
+    'demo',
+    'a throw-away project, an agent that first lies, a full verified run (no key, no network)',
+  )
     .addHelpText('after', examples(['ralph demo']))
     .action(async () => (await import('./commands/demo.ts')).demo())
 
@@ -24,7 +28,9 @@ export function createProgram(): Command {
     .option('-y, --yes', 'ask nothing')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', examples(['ralph init', 'ralph init --preset stories --yes']))
-    .action(async (options, self) => (await import('./commands/init.ts')).init({ ...options, ...globals(self) }))
+    .action(async (options, self) =>
+      (await import('./commands/init.ts')).init({ ...options, ...globals(self) }),
+    )
 
   command(program, 'new', 'write a valid skeleton of a story')
     .argument('<what>', 'story')
@@ -33,19 +39,33 @@ export function createProgram(): Command {
     .option('--json', 'print the result as JSON')
     .addHelpText('after', examples(['ralph new story 3.2 "Reset a forgotten password"']))
     .action(async (what, id, title, options, self) =>
-      (await import('./commands/new.ts')).newTask({ what, id, title: title.join(' '), ...options, ...globals(self) }),
+      (await import('./commands/new.ts')).newTask({
+        what,
+        id,
+        title: title.join(' '),
+        ...options,
+        ...globals(self),
+      }),
     )
 
   command(program, 'validate', 'check configuration, backlog, specs and dependencies; spends nothing')
     .option('--json', 'print the problems as JSON')
     .addHelpText('after', examples(['ralph validate', 'ralph validate --json']))
-    .action(async (options, self) => (await import('./commands/validate.ts')).validate({ ...options, ...globals(self) }))
+    .action(async (options, self) =>
+      (await import('./commands/validate.ts')).validate({ ...options, ...globals(self) }),
+    )
 
   runOptions(command(program, 'run', 'work through the backlog until every task is done with evidence'))
     .option('--interval <duration>', 'wait so long between two steps', duration)
     .addHelpText(
       'after',
-      examples(['ralph run', 'ralph run -n 10 -v', 'ralph run -s 8.3', 'ralph run --agent claude -m opus -- --effort high', 'ralph run --dry-run']),
+      examples([
+        'ralph run',
+        'ralph run -n 10 -v',
+        'ralph run -s 8.3',
+        'ralph run --agent claude -m opus -- --effort high',
+        'ralph run --dry-run',
+      ]),
     )
     .action(async (agentArgs, options, self) =>
       (await import('./commands/run.ts')).run({ ...options, agentArgs, once: false, ...globals(self) }),
@@ -62,8 +82,13 @@ export function createProgram(): Command {
     .option('--json', 'print it as JSON')
     .option('--all', 'list every task')
     .option('--watch', 'print it again whenever something changes')
-    .addHelpText('after', examples(['ralph status', 'ralph status --watch', 'ralph status --json | jq .counts']))
-    .action(async (options, self) => (await import('./commands/status.ts')).status({ ...options, ...globals(self) }))
+    .addHelpText(
+      'after',
+      examples(['ralph status', 'ralph status --watch', 'ralph status --json | jq .counts']),
+    )
+    .action(async (options, self) =>
+      (await import('./commands/status.ts')).status({ ...options, ...globals(self) }),
+    )
 
   command(program, 'logs', 'what happened, as lines')
     .argument('[task]', 'only this task')
@@ -71,7 +96,9 @@ export function createProgram(): Command {
     .option('--lines <n>', 'how many of the last lines', count, 200)
     .option('--json', 'print the events as JSON lines')
     .addHelpText('after', examples(['ralph logs', 'ralph logs 8.3 --follow']))
-    .action(async (task, options, self) => (await import('./commands/logs.ts')).logs({ task, ...options, ...globals(self) }))
+    .action(async (task, options, self) =>
+      (await import('./commands/logs.ts')).logs({ task, ...options, ...globals(self) }),
+    )
 
   command(program, 'show', 'one step in full: prompt, output, diff, verdict')
     .argument('[step]', 'number of the step, or its id; the last one by default')
@@ -80,7 +107,9 @@ export function createProgram(): Command {
     .option('--diff', 'only the diff')
     .option('--json', 'print it as JSON')
     .addHelpText('after', examples(['ralph show', 'ralph show 12 --diff']))
-    .action(async (step, options, self) => (await import('./commands/show.ts')).show({ step, ...options, ...globals(self) }))
+    .action(async (step, options, self) =>
+      (await import('./commands/show.ts')).show({ step, ...options, ...globals(self) }),
+    )
 
   for (const [name, text, sample] of [
     ['cancel', 'stop the run, or one task', ['ralph cancel', 'ralph cancel 8.3']],
@@ -91,7 +120,13 @@ export function createProgram(): Command {
       .option('--json', 'print the result as JSON')
       .addHelpText('after', examples([...sample]))
       .action(async (task, options, self) =>
-        (await import('./commands/request.ts')).request({ kind: name, task, text: '', ...options, ...globals(self) }),
+        (await import('./commands/request.ts')).request({
+          kind: name,
+          task,
+          text: '',
+          ...options,
+          ...globals(self),
+        }),
       )
   }
   for (const [name, text] of [
@@ -102,7 +137,12 @@ export function createProgram(): Command {
       .option('--json', 'print the result as JSON')
       .addHelpText('after', examples([`ralph ${name}`]))
       .action(async (options, self) =>
-        (await import('./commands/request.ts')).request({ kind: name, text: '', ...options, ...globals(self) }),
+        (await import('./commands/request.ts')).request({
+          kind: name,
+          text: '',
+          ...options,
+          ...globals(self),
+        }),
       )
   }
   command(program, 'steer', 'tell the agent something with its next prompt')
@@ -111,45 +151,68 @@ export function createProgram(): Command {
     .option('--json', 'print the result as JSON')
     .addHelpText('after', examples(['ralph steer 8.3 use the existing date helper']))
     .action(async (task, text, options, self) =>
-      (await import('./commands/request.ts')).request({ kind: 'steer', task, text: text.join(' '), ...options, ...globals(self) }),
+      (await import('./commands/request.ts')).request({
+        kind: 'steer',
+        task,
+        text: text.join(' '),
+        ...options,
+        ...globals(self),
+      }),
     )
 
   command(program, 'evidence', 'why a task counts as done')
     .argument('[task]', 'the task; all done ones by default')
     .option('--json', 'print it as JSON')
     .addHelpText('after', examples(['ralph evidence 8.3']))
-    .action(async (task, options, self) => (await import('./commands/evidence.ts')).evidence({ task, ...options, ...globals(self) }))
+    .action(async (task, options, self) =>
+      (await import('./commands/evidence.ts')).evidence({ task, ...options, ...globals(self) }),
+    )
 
   command(program, 'verify', 'run the gates again on what is there today')
     .argument('[task]', 'the task')
     .option('--all', 'every done task')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', examples(['ralph verify --all', 'ralph verify 8.3']))
-    .action(async (task, options, self) => (await import('./commands/verify.ts')).verify({ task, ...options, ...globals(self) }))
+    .action(async (task, options, self) =>
+      (await import('./commands/verify.ts')).verify({ task, ...options, ...globals(self) }),
+    )
 
   command(program, 'explain', 'why it stopped, why it goes on, what comes next')
     .argument('[task]', 'the task; the whole backlog by default')
     .option('--json', 'print it as JSON')
     .addHelpText('after', examples(['ralph explain', 'ralph explain 8.3']))
-    .action(async (task, options, self) => (await import('./commands/explain.ts')).explain({ task, ...options, ...globals(self) }))
+    .action(async (task, options, self) =>
+      (await import('./commands/explain.ts')).explain({ task, ...options, ...globals(self) }),
+    )
 
   command(program, 'doctor', 'what works here, what does not, how to mend it')
     .option('--salvage <file>', 'copy what can be read of a damaged journal to this file')
     .option('--json', 'print it as JSON')
     .addHelpText('after', examples(['ralph doctor']))
-    .action(async (options, self) => (await import('./commands/doctor.ts')).doctor({ ...options, ...globals(self) }))
+    .action(async (options, self) =>
+      (await import('./commands/doctor.ts')).doctor({ ...options, ...globals(self) }),
+    )
 
   command(program, 'journal', 'write or read the journal as JSON lines')
     .argument('<action>', 'export or import')
     .argument('[file]', 'the file; standard output or input by default')
-    .addHelpText('after', examples(['ralph journal export > backup.jsonl', 'ralph journal import backup.jsonl']))
+    .addHelpText(
+      'after',
+      examples(['ralph journal export > backup.jsonl', 'ralph journal import backup.jsonl']),
+    )
     .action(async (action, file, options, self) =>
       (await import('./commands/journal.ts')).journal({ action, file, ...options, ...globals(self) }),
     )
 
   command(program, 'completion', 'shell completion')
     .argument('<shell>', 'bash, zsh or fish')
-    .addHelpText('after', examples(['source <(ralph completion bash)', 'ralph completion fish > ~/.config/fish/completions/ralph.fish']))
+    .addHelpText(
+      'after',
+      examples([
+        'source <(ralph completion bash)',
+        'ralph completion fish > ~/.config/fish/completions/ralph.fish',
+      ]),
+    )
     .action(async shell => (await import('./commands/completion.ts')).completion({ shell, program }))
 
   return program
@@ -162,10 +225,18 @@ function command(program: Command, name: string, description: string): Command {
 function runOptions(run: Command): Command {
   return run
     .argument('[agent-args...]', 'after --: arguments for the agent')
-    .addOption(new Option('-n, --max-iterations <n>', 'iterations of this run').argParser(count).env('RALPH_MAX_ITERATIONS'))
+    .addOption(
+      new Option('-n, --max-iterations <n>', 'iterations of this run')
+        .argParser(count)
+        .env('RALPH_MAX_ITERATIONS'),
+    )
     .addOption(new Option('-m, --model <model>', 'model for the agent').env('RALPH_MODEL'))
     .option('-v, --verbose', 'show the agent’s full output as it comes')
-    .addOption(new Option('-t, --timeout <duration>', 'wall time of one agent call; plain numbers are seconds').argParser(duration).env('RALPH_TIMEOUT'))
+    .addOption(
+      new Option('-t, --timeout <duration>', 'wall time of one agent call; plain numbers are seconds')
+        .argParser(duration)
+        .env('RALPH_TIMEOUT'),
+    )
     .option('--idle-timeout <duration>', 'an agent that is silent for so long is stopped', duration)
     .option('-l, --log <file>', 'log file')
     .option('-s, --task <id>', 'only this task')
@@ -176,13 +247,27 @@ function runOptions(run: Command): Command {
     .addOption(new Option('--agent <name>', 'the agent').env('RALPH_AGENT'))
     .option('--script <file>', 'script of the scripted agent')
     .option('--attempts <n>', 'tries per task, in total', count)
-    .addOption(new Option('--max-cost <usd>', 'stop when this much money is spent').argParser(money).env('RALPH_MAX_COST'))
-    .option('--verify <command>', 'a command the engine runs itself (repeatable); none = accept the agents’ word', collect)
+    .addOption(
+      new Option('--max-cost <usd>', 'stop when this much money is spent')
+        .argParser(money)
+        .env('RALPH_MAX_COST'),
+    )
+    .option(
+      '--verify <command>',
+      'a command the engine runs itself (repeatable); none = accept the agents’ word',
+      collect,
+    )
     .option('--sandbox [provider]', 'isolate the agent; fail when that is not possible')
     .option('--no-sandbox', 'direct mode: the agent has all your rights')
     .option('--worktree <name>', 'work in a worktree of its own, from HEAD')
-    .option('--branch <name>', 'work on this branch, made from HEAD when missing; {run}, {epic} and {story} are filled in')
-    .option('--in-place', 'work although tracked files have uncommitted changes; they are kept and never committed')
+    .option(
+      '--branch <name>',
+      'work on this branch, made from HEAD when missing; {run}, {epic} and {story} are filled in',
+    )
+    .option(
+      '--in-place',
+      'work although tracked files have uncommitted changes; they are kept and never committed',
+    )
     .option('--keep-retries', 'do not begin anew with tasks that ran out of tries')
     .option('--strict-deps', 'a task whose needs are not done blocks')
     .option('--json', 'print events as JSON lines')
@@ -200,7 +285,8 @@ function count(text: string): number {
 
 function money(text: string): number {
   const amount = Number(text)
-  if (!Number.isFinite(amount) || amount <= 0) throw new InvalidArgumentError('expected an amount like 5 or 2.50')
+  if (!Number.isFinite(amount) || amount <= 0)
+    throw new InvalidArgumentError('expected an amount like 5 or 2.50')
   return amount
 }
 

@@ -81,12 +81,17 @@ export async function preflight(options: {
 }
 
 /** Unknown is not 0: a budget that cannot be kept must be known to be one. */
-async function warnOfCost(root: string, settings: Settings, note: (level: 'warning', text: string) => void): Promise<void> {
+async function warnOfCost(
+  root: string,
+  settings: Settings,
+  note: (level: 'warning', text: string) => void,
+): Promise<void> {
   const { cost } = settings.workflow.limits
   if (cost === undefined) return
   for (const choice of settings.agents.implementer) {
     const { name, can } = await agentOf(choice, root)
-    if (!can.reportsCost) note('warning', `${name} does not say what a call costs, so the limit of $${cost} cannot stop it`)
+    if (!can.reportsCost)
+      note('warning', `${name} does not say what a call costs, so the limit of $${cost} cannot stop it`)
   }
 }
 

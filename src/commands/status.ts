@@ -1,6 +1,6 @@
 import type { Style } from '../reporters/style.ts'
 import type { Store } from '../store/sqlite.ts'
-import { journalPath, nothingYet, openForLooking } from './look.ts'
+import { nothingYet, openForLooking } from './look.ts'
 import { type ProjectOption, projectRoot } from './project.ts'
 import { emptyStatus, readStatus, type StatusData } from './status-data.ts'
 import { statusText } from './status-view.ts'

@@ -8,6 +8,7 @@ export function parseDuration(text: string | number): number | null {
   if (/^\d+(?:\.\d+)?$/u.test(clean)) return Math.round(Number(clean) * 1000)
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/u.test(clean)) return null
   let total = 0
-  for (const [, count, unit] of clean.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gu)) total += Number(count) * (units[unit ?? ''] ?? 0)
+  for (const [, count, unit] of clean.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gu))
+    total += Number(count) * (units[unit ?? ''] ?? 0)
   return Math.round(total)
 }

@@ -14,13 +14,20 @@ export async function loadConfig(root: string): Promise<Config> {
 
 export async function parseConfig(text: string, name: string): Promise<Config> {
   // Both are loaded only where there is something to read: they cost a third of a start.
-  const [{ LineCounter, parseDocument }, { configSchema }] = await Promise.all([import('yaml'), import('./schema.ts')])
+  const [{ LineCounter, parseDocument }, { configSchema }] = await Promise.all([
+    import('yaml'),
+    import('./schema.ts'),
+  ])
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
   const broken = document.errors[0]
   if (broken) {
     const { line } = lines.linePos(broken.pos[0])
-    throw new UserError(`${name}:${line}: not valid YAML: ${broken.message.split('\n')[0]}`, `Correct line ${line} of ${name}.`, 2)
+    throw new UserError(
+      `${name}:${line}: not valid YAML: ${broken.message.split('\n')[0]}`,
+      `Correct line ${line} of ${name}.`,
+      2,
+    )
   }
   const result = configSchema.safeParse(document.toJS() ?? {})
   if (result.success) return result.data
@@ -33,7 +40,10 @@ export async function parseConfig(text: string, name: string): Promise<Config> {
 
   function lineOf(path: string[]): number {
     for (let length = path.length; length > 0; length--) {
-      const node = document.getIn(path.slice(0, length).map(key => (/^\d+$/u.test(key) ? Number(key) : key)), true)
+      const node = document.getIn(
+        path.slice(0, length).map(key => (/^\d+$/u.test(key) ? Number(key) : key)),
+        true,
+      )
       const range = (node as { range?: [number, number, number] } | undefined)?.range
       if (range) return lines.linePos(range[0]).line
     }

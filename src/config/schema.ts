@@ -8,7 +8,10 @@ const duration = z
   .transform((value, context) => {
     const ms = parseDuration(value)
     if (ms !== null) return ms
-    context.addIssue({ code: 'custom', message: `expected a duration like 30m, 90s or 1h30m, got ${JSON.stringify(value)}` })
+    context.addIssue({
+      code: 'custom',
+      message: `expected a duration like 30m, 90s or 1h30m, got ${JSON.stringify(value)}`,
+    })
     return z.NEVER
   })
   .describe('A duration: 90 (seconds), 500ms, 30s, 10m, 1h30m; 0 or off = no limit')
@@ -17,7 +20,10 @@ const oneAgent = z.union([
   z.string().min(1),
   z.strictObject({
     name: z.string().min(1).optional().describe('Adapter: claude, command or scripted'),
-    command: z.union([z.string().min(1), z.array(z.string()).min(1)]).optional().describe('The program and its arguments'),
+    command: z
+      .union([z.string().min(1), z.array(z.string()).min(1)])
+      .optional()
+      .describe('The program and its arguments'),
     script: z.string().min(1).optional().describe('Script of the scripted agent'),
     model: z.string().min(1).optional(),
     args: z.array(z.string()).optional().describe('Arguments added at the end'),
@@ -40,7 +46,11 @@ const limits = z.strictObject({
 export const configSchema = z.strictObject({
   preset: z.string().min(1).optional().describe('stepwise, reviewed, pipeline, gated or stories'),
   agent: z
-    .union([oneAgent, z.array(oneAgent).min(1), z.strictObject({ implementer: oneAgent, reviewer: oneAgent })])
+    .union([
+      oneAgent,
+      z.array(oneAgent).min(1),
+      z.strictObject({ implementer: oneAgent, reviewer: oneAgent }),
+    ])
     .optional()
     .describe('An agent, a list in order of fallback, or one per role'),
   model: z.string().min(1).optional(),
@@ -52,9 +62,15 @@ export const configSchema = z.strictObject({
   sandbox: z.string().min(1).optional().describe('auto, required, none or the name of a provider'),
   limits: limits.optional(),
   rules: z.array(z.string().min(1)).optional().describe('Critical rules added to every prompt'),
-  context: z.union([z.string().min(1), z.literal(false)]).optional().describe('The file that must hold the project context'),
+  context: z
+    .union([z.string().min(1), z.literal(false)])
+    .optional()
+    .describe('The file that must hold the project context'),
   legacySignals: z.boolean().optional().describe('Accept [DONE] and [FAIL] lines'),
-  strictDependencies: z.boolean().optional().describe('A task whose needs are not done blocks; otherwise it is a warning'),
+  strictDependencies: z
+    .boolean()
+    .optional()
+    .describe('A task whose needs are not done blocks; otherwise it is a warning'),
   branch: z
     .string()
     .min(1)
@@ -62,9 +78,14 @@ export const configSchema = z.strictObject({
     .describe('Work on this branch, made from HEAD when missing; {run}, {epic} and {story} are filled in'),
   log: z.string().min(1).optional().describe('Log file'),
   env: z.array(z.string().min(1)).optional().describe('Further environment variables for agents and gates'),
-  secrets: z.array(z.string().min(1)).optional().describe('Names of variables whose values are redacted everywhere'),
+  secrets: z
+    .array(z.string().min(1))
+    .optional()
+    .describe('Names of variables whose values are redacted everywhere'),
   lease: duration.optional().describe('An engine that shows no sign of life for so long may be replaced'),
-  leash: duration.optional().describe('An agent whose engine shows no sign of life for so long is ended; must be shorter than lease'),
+  leash: duration
+    .optional()
+    .describe('An agent whose engine shows no sign of life for so long is ended; must be shorter than lease'),
 })
 
 export type Config = z.infer<typeof configSchema>

@@ -58,7 +58,11 @@ export function resolveSettings(config: Config, given: Overrides): Settings {
   const lease = config.lease ?? 30_000
   const leash = config.leash ?? 15_000
   if (leash >= lease) {
-    throw new UserError('leash must be shorter than lease', 'Set e.g. lease: 30s and leash: 15s in ralph.config.yaml.', 2)
+    throw new UserError(
+      'leash must be shorter than lease',
+      'Set e.g. lease: 30s and leash: 15s in ralph.config.yaml.',
+      2,
+    )
   }
   return {
     workflow,
@@ -91,8 +95,14 @@ const ready = ['stories']
 function resolveWorkflow(config: Config, given: Overrides): Workflow {
   const name = given.preset ?? config.preset ?? defaultPreset
   const preset = Object.hasOwn(presets, name) ? presets[name] : undefined
-  if (!preset) throw new UserError(`unknown preset '${name}'`, `Choose one of: ${Object.keys(presets).join(', ')}.`, 2)
-  if (!ready.includes(name)) throw new UserError(`preset '${name}' cannot run yet in this version`, `Choose one of: ${ready.join(', ')}.`, 2)
+  if (!preset)
+    throw new UserError(`unknown preset '${name}'`, `Choose one of: ${Object.keys(presets).join(', ')}.`, 2)
+  if (!ready.includes(name))
+    throw new UserError(
+      `preset '${name}' cannot run yet in this version`,
+      `Choose one of: ${ready.join(', ')}.`,
+      2,
+    )
   const workflow = withLimits(preset, config, given)
   const problem = workflowProblems(workflow)[0]
   if (problem) throw new UserError(`preset '${name}': ${problem}`, 'Correct the workflow.', 2)
@@ -109,7 +119,11 @@ function withLimits(preset: Workflow, config: Config, given: Overrides): Workflo
   const stages = Object.entries(preset.stages).map(([name, stage]): [string, typeof stage] => {
     const hard = stage.kind === 'agent' ? timeout : stage.kind === 'commands' ? limits.gate : undefined
     const quiet = stage.kind === 'agent' ? idle : undefined
-    const time = { ...stage.time, ...(hard !== undefined ? { hard } : {}), ...(quiet !== undefined ? { idle: quiet } : {}) }
+    const time = {
+      ...stage.time,
+      ...(hard !== undefined ? { hard } : {}),
+      ...(quiet !== undefined ? { idle: quiet } : {}),
+    }
     const legacy =
       stage.kind === 'agent' && stage.signal.from === 'tags' && config.legacySignals !== undefined
         ? { signal: { ...stage.signal, legacy: config.legacySignals } }
@@ -133,8 +147,10 @@ function withLimits(preset: Workflow, config: Config, given: Overrides): Workflo
 
 function resolveAgents(config: Config, given: Overrides): Settings['agents'] {
   const chosen = given.agent ?? config.agent ?? 'claude'
-  const byRole = typeof chosen === 'object' && !Array.isArray(chosen) && 'implementer' in chosen ? chosen : null
-  const list = (value: unknown): AgentChoice[] => (Array.isArray(value) ? value : [value]).map(one => toChoice(one as OneAgent))
+  const byRole =
+    typeof chosen === 'object' && !Array.isArray(chosen) && 'implementer' in chosen ? chosen : null
+  const list = (value: unknown): AgentChoice[] =>
+    (Array.isArray(value) ? value : [value]).map(one => toChoice(one as OneAgent))
   const named = given.agent !== undefined ? sameAgent(config.agent, given.agent) : null
   const implementer = named ? [named] : byRole ? list(byRole.implementer) : list(chosen)
   const reviewer = byRole && !named ? list(byRole.reviewer) : implementer
@@ -147,7 +163,16 @@ function resolveAgents(config: Config, given: Overrides): Settings['agents'] {
   return { implementer: implementer.map(apply), reviewer: reviewer.map(apply) }
 }
 
-type OneAgent = string | { name?: string | undefined; command?: string | string[] | undefined; script?: string | undefined; model?: string | undefined; args?: string[] | undefined; env?: string[] | undefined }
+type OneAgent =
+  | string
+  | {
+      name?: string | undefined
+      command?: string | string[] | undefined
+      script?: string | undefined
+      model?: string | undefined
+      args?: string[] | undefined
+      env?: string[] | undefined
+    }
 
 /** `--agent scripted` keeps what the configuration says of the agent of that name. */
 function sameAgent(configured: Config['agent'], name: string): AgentChoice {
@@ -165,7 +190,8 @@ function sameAgent(configured: Config['agent'], name: string): AgentChoice {
 function toChoice(one: OneAgent): AgentChoice {
   if (typeof one === 'string') return { name: one, args: [], env: [] }
   return {
-    name: one.name ?? (one.command !== undefined ? 'command' : one.script !== undefined ? 'scripted' : 'claude'),
+    name:
+      one.name ?? (one.command !== undefined ? 'command' : one.script !== undefined ? 'scripted' : 'claude'),
     ...(one.command !== undefined ? { command: one.command } : {}),
     ...(one.script !== undefined ? { script: one.script } : {}),
     ...(one.model !== undefined ? { model: one.model } : {}),

@@ -32,7 +32,14 @@ export type TaskEventBody =
 export type RunEvent = Envelope & RunEventBody
 
 export type RunEventBody =
-  | { type: 'run.started'; workflow: Workflow; verify: string[] | 'none'; host: string; pid: number; options: Record<string, unknown> }
+  | {
+      type: 'run.started'
+      workflow: Workflow
+      verify: string[] | 'none'
+      host: string
+      pid: number
+      options: Record<string, unknown>
+    }
   | { type: 'run.finished'; reason: RunEnd; message: string }
   | { type: 'run.paused'; by: string }
   | { type: 'run.resumed'; by: string }

@@ -89,10 +89,18 @@ export type Violation = {
   detail: string
 }
 
-export type FaultKind = 'infrastructure' | 'limit' | 'auth' | 'permission' | 'crash' | 'timeout' | 'empty' | 'no-progress'
+export type FaultKind =
+  | 'infrastructure'
+  | 'limit'
+  | 'auth'
+  | 'permission'
+  | 'crash'
+  | 'timeout'
+  | 'empty'
+  | 'no-progress'
 
 /** Why an attempt did not count, or counted as failed without the agent having said so. */
-export type Fault = { kind: FaultKind; message: string; /** Milliseconds since the epoch. */ until?: number }
+export type Fault = { kind: FaultKind; message: string /** Milliseconds since the epoch. */; until?: number }
 
 /** Faults that are nobody's fault at this task: they are refunded and never use up a try. */
 const excusedFaults: readonly FaultKind[] = ['infrastructure', 'limit', 'auth', 'permission', 'empty']

@@ -49,9 +49,23 @@ export type TaskState = {
 
 export type OpenStep = { id: string; stage: string; at: number; run: string; base: Base }
 
-export type Failure = { attempt: number; stage: string; reason: string; detail: string; fault: FaultKind | null; at: number }
+export type Failure = {
+  attempt: number
+  stage: string
+  reason: string
+  detail: string
+  fault: FaultKind | null
+  at: number
+}
 
-export type AttemptRow = { attempt: number; stage: string; fingerprint: string; shift: boolean; reason: string; at: number }
+export type AttemptRow = {
+  attempt: number
+  stage: string
+  fingerprint: string
+  shift: boolean
+  reason: string
+  at: number
+}
 
 export type Spent = {
   /** Agent calls that counted. */

@@ -40,7 +40,9 @@ async function handle(
         asked.stop = true
         return 'the run stops'
       }
-      return change(task, ['open', 'held'], () => journal.record(task, { type: 'task.cancelled', why: text || `cancelled by ${by}` }))
+      return change(task, ['open', 'held'], () =>
+        journal.record(task, { type: 'task.cancelled', why: text || `cancelled by ${by}` }),
+      )
     case 'pause':
       asked.pause = true
       asked.resume = false
@@ -52,7 +54,9 @@ async function handle(
       if (journal.run().paused) await journal.recordRun({ type: 'run.resumed', by })
       return 'resumed'
     case 'retry':
-      return task === null ? retryAll(by) : change(task, null, () => journal.record(task, { type: 'task.reopened', why: `retried by ${by}` }))
+      return task === null
+        ? retryAll(by)
+        : change(task, null, () => journal.record(task, { type: 'task.reopened', why: `retried by ${by}` }))
     case 'steer':
       if (task === null) return 'no task named'
       return change(task, null, () => journal.record(task, { type: 'task.steered', text }))
@@ -60,7 +64,11 @@ async function handle(
       return kind satisfies never
   }
 
-  async function change(id: string, from: TaskStatus[] | null, record: () => Promise<unknown>): Promise<string> {
+  async function change(
+    id: string,
+    from: TaskStatus[] | null,
+    record: () => Promise<unknown>,
+  ): Promise<string> {
     const state = await journal.task(id)
     if (!state) return `no task ${id}`
     if (from && !from.includes(state.status)) return `task ${id} is ${state.status}`
@@ -71,7 +79,8 @@ async function handle(
   async function retryAll(who: string): Promise<string> {
     const stuck = await log.tasks({ status: ['halted', 'failed', 'held', 'cancelled'] })
     const waiting = (await log.tasks({ status: ['open'] })).filter(one => one.state.waitUntil > 0)
-    for (const { id } of [...stuck, ...waiting]) await journal.record(id, { type: 'task.reopened', why: `retried by ${who}` })
+    for (const { id } of [...stuck, ...waiting])
+      await journal.record(id, { type: 'task.reopened', why: `retried by ${who}` })
     return `${stuck.length + waiting.length} tasks reopened`
   }
 }

@@ -3,8 +3,8 @@ import { isStage } from '../core/effect.ts'
 import type { RunEnd } from '../core/event.ts'
 import type { TaskState } from '../core/state.ts'
 import { ago, plural } from '../core/text.ts'
-import type { Context } from './context.ts'
 import { chooseTask, type Scope } from './choose-task.ts'
+import type { Context } from './context.ts'
 import { handleRequests } from './control.ts'
 import { perform } from './perform.ts'
 import { projectFiles } from './project-files.ts'
@@ -15,7 +15,11 @@ export type RunResult = { reason: RunEnd; message: string }
 const lookAgain = 1_000
 
 /** The loop: one step after the other until everything in scope is done, or there is a reason to stop. */
-export async function runLoop(context: Context, scope: Scope, options: { interval: number }): Promise<RunResult> {
+export async function runLoop(
+  context: Context,
+  scope: Scope,
+  options: { interval: number },
+): Promise<RunResult> {
   const warned = new Set<string>()
   for (;;) {
     const turn = await oneStep(context, scope, warned)
@@ -25,19 +29,27 @@ export async function runLoop(context: Context, scope: Scope, options: { interva
   }
 }
 
-export type Turn = { type: 'step'; task: string } | { type: 'wait'; until: number; why: string } | { type: 'end'; result: RunResult }
+export type Turn =
+  | { type: 'step'; task: string }
+  | { type: 'wait'; until: number; why: string }
+  | { type: 'end'; result: RunResult }
 
 /**
  * Exactly one step: a stage is performed, together with the housekeeping that belongs to it (the baseline before it,
  * the restore or the settling after it).
  */
-export async function oneStep(context: Context, scope: Scope, warned: Set<string> = new Set()): Promise<Turn> {
+export async function oneStep(
+  context: Context,
+  scope: Scope,
+  warned: Set<string> = new Set(),
+): Promise<Turn> {
   const { journal, store, clock, report } = context
   const asked = await handleRequests({ dispatch: store.dispatch, journal, log: store.log, clock })
   await projectFiles(context)
   if (context.stop.aborted) return end('interrupted', 'interrupted; `ralph run` goes on from here')
   if (asked.stop) return end('cancelled', 'stopped by `ralph cancel`; `ralph run` goes on from here')
-  if (journal.run().paused) return { type: 'wait', until: clock.now() + lookAgain, why: 'paused; `ralph resume` goes on' }
+  if (journal.run().paused)
+    return { type: 'wait', until: clock.now() + lookAgain, why: 'paused; `ralph resume` goes on' }
 
   const choice = await chooseTask(store.log, scope, clock.now())
   if (choice.type === 'none') return { type: 'end', result: await verdict(context, scope) }
@@ -66,18 +78,32 @@ async function performStep(context: Context, task: string): Promise<void> {
   for (;;) {
     const state = await context.journal.task(task)
     const effect = state?.next
-    if (!effect || (staged && isStage(effect)) || (state.status === 'open' && state.waitUntil > context.clock.now())) return
+    if (
+      !effect ||
+      (staged && isStage(effect)) ||
+      (state.status === 'open' && state.waitUntil > context.clock.now())
+    )
+      return
     staged ||= isStage(effect)
     await perform(context, task, effect)
     await projectFiles(context)
     const after = await context.journal.task(task)
     // A step that was interrupted is taken again later, not at once.
-    if (context.stop.aborted || context.lease.lost.aborted || (after && isStage(effect) && sameEffect(after, state))) return
+    if (
+      context.stop.aborted ||
+      context.lease.lost.aborted ||
+      (after && isStage(effect) && sameEffect(after, state))
+    )
+      return
   }
 }
 
 function sameEffect(after: TaskState, before: TaskState): boolean {
-  return after.step === null && JSON.stringify(after.next) === JSON.stringify(before.next) && after.failures === before.failures
+  return (
+    after.step === null &&
+    JSON.stringify(after.next) === JSON.stringify(before.next) &&
+    after.failures === before.failures
+  )
 }
 
 async function startsAgent(context: Context, task: string): Promise<boolean> {
@@ -104,20 +130,32 @@ async function verdict(context: Context, scope: Scope): Promise<RunResult> {
     }
   }
   if (context.missing.length > 0 && left.length === 0) {
-    return { reason: 'blocked', message: `no spec for ${context.missing.join(', ')}; write it (\`ralph new story ${context.missing[0]}\`) or take the id out of the order` }
+    return {
+      reason: 'blocked',
+      message: `no spec for ${context.missing.join(', ')}; write it (\`ralph new story ${context.missing[0]}\`) or take the id out of the order`,
+    }
   }
   const failed = left.filter(state => state.status === 'failed')
-  if (failed.length > 0) return { reason: 'failed', message: `${plural(failed.length, 'task')} failed: ${failed.map(state => state.task.id).join(', ')}` }
+  if (failed.length > 0)
+    return {
+      reason: 'failed',
+      message: `${plural(failed.length, 'task')} failed: ${failed.map(state => state.task.id).join(', ')}`,
+    }
   const cancelled = left.filter(state => state.status === 'cancelled')
   if (cancelled.length > 0) {
-    return { reason: 'cancelled', message: `${cancelled.map(state => state.task.id).join(', ')} cancelled; \`ralph retry ${cancelled[0]?.task.id}\` begins anew` }
+    return {
+      reason: 'cancelled',
+      message: `${cancelled.map(state => state.task.id).join(', ')} cancelled; \`ralph retry ${cancelled[0]?.task.id}\` begins anew`,
+    }
   }
   const blocked = left.map(state => `${state.task.id} needs ${state.task.needs.join(', ')}`)
   return { reason: 'blocked', message: `blocked: ${blocked.slice(0, 5).join('; ')}` }
 }
 
 async function remaining(context: Context, scope: Scope): Promise<string> {
-  const open = (await context.store.log.tasks({ status: ['open'] })).filter(one => scope.only === null || scope.only.has(one.id))
+  const open = (await context.store.log.tasks({ status: ['open'] })).filter(
+    one => scope.only === null || scope.only.has(one.id),
+  )
   return `${plural(open.length, 'task')} left; \`ralph run\` goes on`
 }
 
@@ -127,7 +165,9 @@ function haltText(state: TaskState, context: Context): string {
 }
 
 async function waitReason(context: Context): Promise<string> {
-  const waiting = (await context.store.log.tasks({ status: ['open'] })).find(one => one.state.waitUntil > context.clock.now())
+  const waiting = (await context.store.log.tasks({ status: ['open'] })).find(
+    one => one.state.waitUntil > context.clock.now(),
+  )
   return waiting ? waiting.state.note : 'waiting'
 }
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
-import type { Base } from '../core/event.ts'
 import { UserError } from '../core/errors.ts'
-import { fileViolations } from '../core/integrity.ts'
+import type { Base } from '../core/event.ts'
 import { matchesAny } from '../core/glob.ts'
+import { fileViolations } from '../core/integrity.ts'
 import type { Change, Violation } from '../core/outcome.ts'
 import type { TaskState } from '../core/state.ts'
 import type { AgentStage } from '../core/workflow.ts'
@@ -55,7 +55,10 @@ export async function inspect(options: {
       allows: state.task.allows,
     }
     const commands = gateCommands(context.verify, state.task.verify).map(one => one.command)
-    violations.push(...(await definitionViolations({ ...options, commands })), ...(await weakenedTests(options)))
+    violations.push(
+      ...(await definitionViolations({ ...options, commands })),
+      ...(await weakenedTests(options)),
+    )
   }
   if (changed.length > 0) writeFileSync(files.diff, await workspace.diff(before, after))
   await mend(context, base, violations)
@@ -96,7 +99,13 @@ async function journalViolations(context: Context, task: string, head: Head | nu
   if (store.survives() !== 'ok') {
     await context.lease.assertHeld().catch(() => undefined)
     await store.rescue()
-    return [{ rule: 'journal', path: '', detail: 'Deleted or replaced the journal (.ralph/ralph.db); it was put back' }]
+    return [
+      {
+        rule: 'journal',
+        path: '',
+        detail: 'Deleted or replaced the journal (.ralph/ralph.db); it was put back',
+      },
+    ]
   }
   const found = head ? await store.log.verifyHead(task, head) : 'same'
   if (found === 'same') return []

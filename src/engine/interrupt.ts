@@ -12,7 +12,9 @@ export function onInterrupt(): { signal: AbortSignal; received(): NodeJS.Signals
     if (received === null) {
       received = name
       first = now
-      process.stderr.write('\nStopping: the agent is being ended, state is kept. Once more to stop at once.\n')
+      process.stderr.write(
+        '\nStopping: the agent is being ended, state is kept. Once more to stop at once.\n',
+      )
       controller.abort(name)
     } else if (now - first > 1_000) {
       process.exit(name === 'SIGTERM' ? 143 : 130)

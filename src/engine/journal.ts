@@ -1,4 +1,10 @@
-import { type AnyEvent, eventVersion, type RunEventBody, type TaskEvent, type TaskEventBody } from '../core/event.ts'
+import {
+  type AnyEvent,
+  eventVersion,
+  type RunEventBody,
+  type TaskEvent,
+  type TaskEventBody,
+} from '../core/event.ts'
 import { foldRun, type RunState } from '../core/run.ts'
 import { rank } from '../core/select.ts'
 import type { TaskState } from '../core/state.ts'
@@ -51,7 +57,8 @@ export function openJournal(options: {
     return entry
   }
   const envelope = () => ({ v: eventVersion, at: clock.now(), run: run.id })
-  const tell = (event: AnyEvent, stream: string, state: TaskState | null) => report.event?.(event, { stream, state, run })
+  const tell = (event: AnyEvent, stream: string, state: TaskState | null) =>
+    report.event?.(event, { stream, state, run })
 
   /** Whoever was frozen for too long finds out here at the latest: the log refuses what comes under an old lease. */
   const append = async (entries: Append[]) => {
@@ -76,7 +83,14 @@ export function openJournal(options: {
       const seq = (before?.seq ?? 0) + 1
       fresh.set(id, { seq, state })
       told.push({ event, id, state })
-      appends.push({ stream: id, seq, event, state, rank: rank(rules.workflow.select, state.task), run: nextRun })
+      appends.push({
+        stream: id,
+        seq,
+        event,
+        state,
+        rank: rank(rules.workflow.select, state.task),
+        run: nextRun,
+      })
     }
     await append(appends)
     run = nextRun

@@ -63,10 +63,13 @@ export async function takeLease(options: {
   const confirm = async () => {
     if (lost.signal.aborted || !(await renew())) throw new LeaseLost()
   }
-  const timer = setInterval(() => {
-    // A database that cannot be written is not a lost lease; the next append will say what is wrong.
-    renew().catch(() => undefined)
-  }, Math.max(50, Math.floor(Math.min(ttl / 4, leash / 3))))
+  const timer = setInterval(
+    () => {
+      // A database that cannot be written is not a lost lease; the next append will say what is wrong.
+      renew().catch(() => undefined)
+    },
+    Math.max(50, Math.floor(Math.min(ttl / 4, leash / 3))),
+  )
   timer.unref()
 
   return {

@@ -47,13 +47,16 @@ export async function openProjectStore(root: string): Promise<Store> {
 }
 
 /** The verify commands of a run: configured, else detected, else refused. */
-export function verifyCommands(settings: Settings, root: string): { commands: string[] | 'none'; detected: string | null } {
+export function verifyCommands(
+  settings: Settings,
+  root: string,
+): { commands: string[] | 'none'; detected: string | null } {
   if (settings.verify !== null) return { commands: settings.verify, detected: null }
   const found = detectVerify(root)
   if (!found) {
     throw new UserError(
       'no verify command: Ralph would have to believe its agents',
-      "Add e.g. `verify: [\"npm test\"]` to ralph.config.yaml, or `verify: none` to accept the agents' word.",
+      'Add e.g. `verify: ["npm test"]` to ralph.config.yaml, or `verify: none` to accept the agents\' word.',
       2,
     )
   }
@@ -62,7 +65,11 @@ export function verifyCommands(settings: Settings, root: string): { commands: st
 
 export function agentOf(choice: AgentChoice, root: string): Promise<Agent> {
   const { name, command, script } = choice
-  return findAgent(name, { base: root, ...(command === undefined ? {} : { command }), ...(script === undefined ? {} : { script }) })
+  return findAgent(name, {
+    base: root,
+    ...(command === undefined ? {} : { command }),
+    ...(script === undefined ? {} : { script }),
+  })
 }
 
 export type OpenOptions = {
@@ -155,8 +162,17 @@ export async function openEngine(open: OpenOptions): Promise<{ context: Context;
       })
     }
     const recovered = await recoverInterrupted(context)
-    if (recovered > 0) report.note({ level: 'info', text: 'an earlier run was cut off; its unfinished step was put back and does not count' })
-    await syncBacklog({ tasks: open.backlog.tasks, recorded: layout.recorded(project), log: store.log, journal })
+    if (recovered > 0)
+      report.note({
+        level: 'info',
+        text: 'an earlier run was cut off; its unfinished step was put back and does not count',
+      })
+    await syncBacklog({
+      tasks: open.backlog.tasks,
+      recorded: layout.recorded(project),
+      log: store.log,
+      journal,
+    })
     await finishRestores(context)
     if (recovering) await claimUserFiles()
     await catchUpFiles(context)
@@ -191,7 +207,8 @@ async function beginRun(
 /** A run that was cut off ends here. A pause outlives it: what a person stopped, only a person sets going again. */
 async function closeRun(store: Store, last: RunState, fence: Fence, clock: Clock): Promise<void> {
   const resumed = (await store.dispatch.pending()).some(request => request.kind === 'resume')
-  if (last.paused && !resumed) throw new UserError('this project is paused', 'Go on with `ralph resume`, then `ralph run`.')
+  if (last.paused && !resumed)
+    throw new UserError('this project is paused', 'Go on with `ralph resume`, then `ralph run`.')
   const event = {
     v: eventVersion,
     at: clock.now(),
@@ -243,12 +260,21 @@ function runId(now: number): string {
   return `${time}-${randomBytes(2).toString('hex')}`
 }
 
-export type Prepared = { project: Project; layout: Layout; tasks: Task[]; missing: string[]; problems: Problem[] }
+export type Prepared = {
+  project: Project
+  layout: Layout
+  tasks: Task[]
+  missing: string[]
+  problems: Problem[]
+}
 
 /** Reads the backlog and says what is wrong with it, before anything is written or spent. */
 export async function prepareBacklog(root: string, settings: Settings): Promise<Prepared> {
   const layout = await findLayout(settings.workflow.layout)
-  const project: Project = { root, settings: { contextFile: settings.context, agents: settings.agents.implementer.map(one => one.name) } }
+  const project: Project = {
+    root,
+    settings: { contextFile: settings.context, agents: settings.agents.implementer.map(one => one.name) },
+  }
   const backlog = layout.read(project)
   return { project, layout, tasks: backlog.tasks, missing: backlog.missing, problems: backlog.problems }
 }

@@ -63,7 +63,7 @@ export async function performAgent(context: Context, task: string, stageName: st
   const outcome: AgentOutcome = {
     kind: 'agent',
     agent: agent.name,
-    ...(ran.report.model ?? choice.model ? { model: ran.report.model ?? choice.model ?? '' } : {}),
+    ...((ran.report.model ?? choice.model) ? { model: ran.report.model ?? choice.model ?? '' } : {}),
     exit: ran.result.exit,
     killed: ran.result.killed,
     ended: ran.result.ended,

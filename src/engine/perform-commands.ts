@@ -50,7 +50,8 @@ async function runGates(
     return { head: position.head, branch: position.branch, tree: position.tree, snapshot: '' }
   }
   if (commands.length === 0) return void (await finish([]))
-  const earlier = options.purpose === 'baseline' ? await earlierResults(context, commands, position.tree) : null
+  const earlier =
+    options.purpose === 'baseline' ? await earlierResults(context, commands, position.tree) : null
   if (earlier) return void (await finish(earlier))
 
   const files = stepFiles(context.home, step)

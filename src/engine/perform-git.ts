@@ -10,7 +10,10 @@ export async function performRestore(context: Context, task: string): Promise<vo
   const state = await journal.task(task)
   if (!state?.base) throw new Error(`nothing to put back for task ${task}`)
   await context.lease.assertHeld()
-  const kept = await workspace.putBack(state.base, `failed/${safeRef(task)}/${journal.run().id}-${journal.known(task)}`)
+  const kept = await workspace.putBack(
+    state.base,
+    `failed/${safeRef(task)}/${journal.run().id}-${journal.known(task)}`,
+  )
   const ended = state.status === 'failed' || state.status === 'halted'
   const branch =
     kept && ended && journal.rules.workflow.git.onFail === 'branch'
@@ -28,8 +31,14 @@ export async function performSettle(context: Context, task: string): Promise<voi
   await context.lease.assertHeld()
   const paths = await changedPaths(context, state)
   const { head } = await workspace.position()
-  const committed = paths.length > 0 ? await workspace.commit(paths, `Story ${task}: ${state.task.title}`, head) : null
-  const outcome: SettleOutcome = { kind: 'settle', head: committed ?? head, committed, paths: paths.slice(0, 200) }
+  const committed =
+    paths.length > 0 ? await workspace.commit(paths, `Story ${task}: ${state.task.title}`, head) : null
+  const outcome: SettleOutcome = {
+    kind: 'settle',
+    head: committed ?? head,
+    committed,
+    paths: paths.slice(0, 200),
+  }
   await journal.record(task, { type: 'step.finished', step: nextStep(context), stage: '@settle', outcome })
 }
 
@@ -43,5 +52,8 @@ async function changedPaths(context: Context, state: TaskState): Promise<string[
 }
 
 function safeRef(task: string): string {
-  return task.replace(/[^A-Za-z0-9._-]/gu, '_').replace(/\.\.+/gu, '.').replace(/^\.|\.$|\.lock$/gu, '_')
+  return task
+    .replace(/[^A-Za-z0-9._-]/gu, '_')
+    .replace(/\.\.+/gu, '.')
+    .replace(/^\.|\.$|\.lock$/gu, '_')
 }

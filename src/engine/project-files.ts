@@ -35,7 +35,8 @@ async function write(context: Context, events: News[]): Promise<void> {
 
 async function missedSince(log: Log, from: number): Promise<News[]> {
   const streams = new Set<string>()
-  for await (const { stream } of log.events({ after: from })) if (!stream.startsWith('run:')) streams.add(stream)
+  for await (const { stream } of log.events({ after: from }))
+    if (!stream.startsWith('run:')) streams.add(stream)
   const missed: (News & { id: number })[] = []
   for (const stream of streams) {
     let state: TaskState | null = null

@@ -22,7 +22,11 @@ export async function mendStateFiles(root: string, before: StateFiles): Promise<
       mkdirSync(dirname(file), { recursive: true })
       await writeFileAtomic(file, bytes)
     }
-    found.push({ rule: 'protected-file', path: '', detail: `Changed ${path}, which only Ralph writes; it was put back` })
+    found.push({
+      rule: 'protected-file',
+      path: '',
+      detail: `Changed ${path}, which only Ralph writes; it was put back`,
+    })
   }
   return found
 }

@@ -1,6 +1,7 @@
 import type { Base } from '../core/event.ts'
 import { matchesAny } from '../core/glob.ts'
 import type { ChangedFile, Violation } from '../core/outcome.ts'
+import type { TreeReader } from '../gates/tree.ts'
 import { auditPositions } from '../git/audit.ts'
 import { addedLines, type Changes, changesBetween, patchBetween } from '../git/changes.ts'
 import { commitPaths } from '../git/commit.ts'
@@ -9,7 +10,6 @@ import { enterBranch } from '../git/enter-branch.ts'
 import { failureBranch } from '../git/failure-branch.ts'
 import type { Position } from '../git/position.ts'
 import { putBack, restorePaths } from '../git/put-back.ts'
-import type { TreeReader } from '../gates/tree.ts'
 import { openRepository } from '../git/repository.ts'
 import { fromTop } from '../git/scope.ts'
 import { keepPosition, takePosition } from '../git/snapshot.ts'
@@ -81,11 +81,14 @@ export async function openWorkspace(options: {
     changes: (from, to) => changesBetween(repository, from, to),
     addedLines: (from, to, paths) => addedLines(repository, from, to, paths),
     diff: (from, to) => patchBetween(repository, from, to),
-    audit: (from, to) => auditPositions(repository, from, to, { tolerated: [...owned, ...protect], userFiles }),
-    putBack: async (base, name) => (await putBack(repository, base, { keepAs: ref(name), exclude: owned })).kept,
+    audit: (from, to) =>
+      auditPositions(repository, from, to, { tolerated: [...owned, ...protect], userFiles }),
+    putBack: async (base, name) =>
+      (await putBack(repository, base, { keepAs: ref(name), exclude: owned })).kept,
     restorePaths: (base, paths) => restorePaths(repository, base, paths),
     changedBetween,
-    sameContent: async (a, b) => (await changedBetween(a, b)).every(file => matchesAny(file.path, [...owned, ...protect])),
+    sameContent: async (a, b) =>
+      (await changedBetween(a, b)).every(file => matchesAny(file.path, [...owned, ...protect])),
     commit: async (paths, message, head) => (await commitPaths(repository, { paths, message, head })).commit,
     failureBranch: (task, at, kept) => failureBranch(repository, task, new Date(at), kept),
     enterBranch: (position, name) => enterBranch(repository, position, name),

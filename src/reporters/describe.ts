@@ -31,9 +31,16 @@ export function describeEvent(event: AnyEvent, state: TaskState | null): Line | 
     case 'step.started':
       return event.stage === '@baseline'
         ? line('start', `${name(state)} ${titleOf(state)} · how the gates stand before it`)
-        : line('start', `${name(state)} ${titleOf(state)} · ${event.stage} · attempt ${(state?.failures ?? 0) + 1}`)
+        : line(
+            'start',
+            `${name(state)} ${titleOf(state)} · ${event.stage} · attempt ${(state?.failures ?? 0) + 1}`,
+          )
     case 'step.interrupted':
-      return line('wait', `${name(state)} ${event.why}; it does not count`, event.kept ? [`the work is kept under ${event.kept}`] : [])
+      return line(
+        'wait',
+        `${name(state)} ${event.why}; it does not count`,
+        event.kept ? [`the work is kept under ${event.kept}`] : [],
+      )
     case 'step.finished':
       return finished(event.outcome, state)
     default:
@@ -41,7 +48,10 @@ export function describeEvent(event: AnyEvent, state: TaskState | null): Line | 
   }
 }
 
-function finished(outcome: Extract<AnyEvent, { type: 'step.finished' }>['outcome'], state: TaskState | null): Line | null {
+function finished(
+  outcome: Extract<AnyEvent, { type: 'step.finished' }>['outcome'],
+  state: TaskState | null,
+): Line | null {
   switch (outcome.kind) {
     case 'agent':
       return agentLine(outcome, state)
@@ -50,7 +60,10 @@ function finished(outcome: Extract<AnyEvent, { type: 'step.finished' }>['outcome
     case 'settle':
       return line('done', `${name(state)} done${proof(state)}`)
     case 'restore':
-      return line('info', `Tree put back to where the attempt began${outcome.kept ? `; the failed work is kept under ${outcome.branch ?? outcome.kept}` : ''}`)
+      return line(
+        'info',
+        `Tree put back to where the attempt began${outcome.kept ? `; the failed work is kept under ${outcome.branch ?? outcome.kept}` : ''}`,
+      )
     case 'engine':
       return null
     default:
@@ -81,12 +94,21 @@ function commandsLine(outcome: CommandsOutcome, state: TaskState | null): Line {
   })
   if (outcome.purpose === 'baseline') {
     const red = outcome.results.filter(result => result.exit !== 0).length
-    return line('info', red === 0 ? 'Before the task: all gates green' : `Before the task: ${plural(red, 'gate')} red`, results)
+    return line(
+      'info',
+      red === 0 ? 'Before the task: all gates green' : `Before the task: ${plural(red, 'gate')} red`,
+      results,
+    )
   }
   const failure = state?.recent.at(-1)
   const rejected = state?.next?.type !== 'settle' && failure && state?.next?.type === 'restore'
-  if (rejected || (state && state.status === 'halted')) return line('bad', `Not verified: ${failure?.reason ?? state?.note ?? ''}`, results)
-  return line('ok', outcome.results.length === 0 ? 'No gates: the agent’s word is accepted' : 'Verified', results)
+  if (rejected || (state && state.status === 'halted'))
+    return line('bad', `Not verified: ${failure?.reason ?? state?.note ?? ''}`, results)
+  return line(
+    'ok',
+    outcome.results.length === 0 ? 'No gates: the agent’s word is accepted' : 'Verified',
+    results,
+  )
 }
 
 function proof(state: TaskState | null): string {

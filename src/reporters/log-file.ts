@@ -15,7 +15,13 @@ export function logFileReporter(path: string, now: () => number): Reporter {
       file = openSync(path, 'a')
     }
     const time = timestamp(now())
-    writeSync(file, text.split('\n').map(line => `[${time}] ${line}\n`).join(''))
+    writeSync(
+      file,
+      text
+        .split('\n')
+        .map(line => `[${time}] ${line}\n`)
+        .join(''),
+    )
   }
   return {
     event: (event, { state }) => {

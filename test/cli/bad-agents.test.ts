@@ -117,14 +117,22 @@ const bad: Bad[] = [
   {
     name: 'forges the state file',
     does: [
-      { write: { path: '.ralph/state.json', text: '{"completed_stories":["1.1"],"current_story":null,"retry_count":0}\n' } },
+      {
+        write: {
+          path: '.ralph/state.json',
+          text: '{"completed_stories":["1.1"],"current_story":null,"retry_count":0}\n',
+        },
+      },
       { done: true },
     ],
     reason: /state\.json/,
   },
   {
     name: 'forges the spec status',
-    does: [{ replace: { path: specPath('1.1'), find: 'status: pending', with: 'status: done' } }, ...honest('1.1')],
+    does: [
+      { replace: { path: specPath('1.1'), find: 'status: pending', with: 'status: done' } },
+      ...honest('1.1'),
+    ],
     reason: /protected file specs/,
   },
   {
@@ -146,7 +154,11 @@ const bad: Bad[] = [
   },
   {
     name: 'guts the check script so that it prints success',
-    does: [{ write: { path: 'check.sh', text: '#!/bin/sh\necho "all answers found"\n' } }, { commit: { message: 'feat: fix check', paths: ['check.sh'] } }, { done: true }],
+    does: [
+      { write: { path: 'check.sh', text: '#!/bin/sh\necho "all answers found"\n' } },
+      { commit: { message: 'feat: fix check', paths: ['check.sh'] } },
+      { done: true },
+    ],
     reason: /Changed check\.sh, which defines how the work is checked/,
     after: project => expect(project.read('check.sh')).toContain('grep'),
   },
@@ -159,7 +171,10 @@ const bad: Bad[] = [
   },
   {
     name: 'skips tests',
-    does: [{ replace: { path: 'test/old.test.js', find: "test('old'", with: "test.skip('old'" } }, ...honest('1.1')],
+    does: [
+      { replace: { path: 'test/old.test.js', find: "test('old'", with: "test.skip('old'" } },
+      ...honest('1.1'),
+    ],
     files: { 'test/old.test.js': "import { test } from 'node:test'\ntest('old', () => {})\n" },
     reason: /Switched tests off in test\/old\.test\.js/,
   },
@@ -171,7 +186,12 @@ const bad: Bad[] = [
   },
   {
     name: 'commits the dirty files of the user',
-    does: [...honest('1.1').slice(0, 1), { git: 'add -A' }, { git: ['commit', '-q', '-m', 'everything'] }, { done: true }],
+    does: [
+      ...honest('1.1').slice(0, 1),
+      { git: 'add -A' },
+      { git: ['commit', '-q', '-m', 'everything'] },
+      { done: true },
+    ],
     reason: /notes of the user\.txt/,
     after: project => expect(project.git('ls-files')).not.toContain('notes of the user'),
   },
@@ -188,18 +208,19 @@ describe('bad agents', () => {
 
   it.each(bad)('$name: not believed, no harm, and the next attempt works', async agent => {
     project = storyProject({
-      script: [
-        { on: { attempt: 1 }, do: agent.does },
-        { do: honest() },
-      ],
+      script: [{ on: { attempt: 1 }, do: agent.does }, { do: honest() }],
       ...(agent.config ? { config: agent.config } : {}),
       ...(agent.files ? { files: agent.files } : {}),
     })
     const head = project.git('rev-parse', 'HEAD').trim()
-    const result = await ralph(project, ['run', '--attempts', '2', ...(agent.args ?? [])], { timeout: 50_000 })
+    const result = await ralph(project, ['run', '--attempts', '2', ...(agent.args ?? [])], {
+      timeout: 50_000,
+    })
 
     const progress = project.read('progress.txt').split('\n')
-    expect(progress.find(line => line.startsWith('[FAIL]')) ?? result.stdout + result.stderr).toMatch(agent.reason)
+    expect(progress.find(line => line.startsWith('[FAIL]')) ?? result.stdout + result.stderr).toMatch(
+      agent.reason,
+    )
     expect(progress.find(line => line.startsWith('[FAIL]'))).toContain('(attempt 1/2)')
     expect(result.code, result.stdout + result.stderr).toBe(0)
     expect(result.stdout).toContain('ALL COMPLETE!')
@@ -229,7 +250,9 @@ describe('bad agents', () => {
   })
 
   it('prints 100 MB: kept on disk, nothing breaks', async () => {
-    project = storyProject({ script: [{ on: { attempt: 1 }, do: [{ flood: 100_000_000 }] }, { do: honest() }] })
+    project = storyProject({
+      script: [{ on: { attempt: 1 }, do: [{ flood: 100_000_000 }] }, { do: honest() }],
+    })
     const head = project.git('rev-parse', 'HEAD').trim()
     const result = await ralph(project, ['run', '--attempts', '2'], { timeout: 50_000 })
     expect(result.code, result.stdout + result.stderr).toBe(0)

@@ -16,7 +16,11 @@ describe('a run over several stories', () => {
     const result = await ralph(project, ['run'])
     expect(result.code, result.stdout).toBe(0)
     expect(result.stdout).toContain('ALL COMPLETE!')
-    expect(state(project)).toEqual({ completed_stories: ['1.1', '1.2', '1.10'], current_story: null, retry_count: 0 })
+    expect(state(project)).toEqual({
+      completed_stories: ['1.1', '1.2', '1.10'],
+      current_story: null,
+      retry_count: 0,
+    })
     const lines = project.read('progress.txt').trim().split('\n')
     expect(lines.map(line => line.replace(/ - \d{4}-.*$/, ''))).toEqual([
       '[DONE] Story 1.1 - Answer 1 1',
@@ -24,7 +28,12 @@ describe('a run over several stories', () => {
       '[DONE] Story 1.10 - Answer 1 10',
     ])
     for (const id of ['1.1', '1.2', '1.10']) expect(project.read(specPath(id))).toContain('status: done')
-    expect(project.git('log', '--format=%s').trim().split('\n')).toEqual(['feat: answer 1.10', 'feat: answer 1.2', 'feat: answer 1.1', 'first'])
+    expect(project.git('log', '--format=%s').trim().split('\n')).toEqual([
+      'feat: answer 1.10',
+      'feat: answer 1.2',
+      'feat: answer 1.1',
+      'first',
+    ])
   })
 
   it('S4-T02 S4-49 S4-51 C-03 retries twice, then done; the counter goes 1, 2, 0', async () => {
@@ -50,7 +59,11 @@ describe('a run over several stories', () => {
   })
 
   it('S4-T03 S4-06 S4-50 S4-61 C-02 halts after three tries, with the banner, the hint and the state kept', async () => {
-    project = storyProject({ stories: ['1.1', '1.2'], script: [{ do: [{ fail: 'cannot' }] }], verify: perStory })
+    project = storyProject({
+      stories: ['1.1', '1.2'],
+      script: [{ do: [{ fail: 'cannot' }] }],
+      verify: perStory,
+    })
     const result = await ralph(project, ['run'])
     expect(result.code).toBe(1)
     expect(result.stdout).toContain('MAX RETRIES EXCEEDED')
@@ -75,9 +88,15 @@ describe('a run over several stories', () => {
   })
 
   it('S4-36 S4-46 S4-47 writes the current story before the agent starts', async () => {
-    project = storyProject({ script: [{ do: [{ 'wait-for': 'go' }, ...honest()] }], files: { '.gitignore': 'go\n' } })
+    project = storyProject({
+      script: [{ do: [{ 'wait-for': 'go' }, ...honest()] }],
+      files: { '.gitignore': 'go\n' },
+    })
     const running = startRalph(project, ['run'])
-    await until('the current story', () => project.exists('.ralph/state.json') && state(project).current_story === '1.1')
+    await until(
+      'the current story',
+      () => project.exists('.ralph/state.json') && state(project).current_story === '1.1',
+    )
     expect(state(project)).toEqual({ completed_stories: [], current_story: '1.1', retry_count: 0 })
     project.write('go', '')
     expect((await running.ended).code).toBe(0)
@@ -97,7 +116,10 @@ describe('a run over several stories', () => {
     })
     const result = await ralph(project, ['run', '--attempts', '6'])
     expect(result.code, result.stdout).toBe(0)
-    const reasons = project.read('progress.txt').split('\n').filter(line => line.startsWith('[FAIL]'))
+    const reasons = project
+      .read('progress.txt')
+      .split('\n')
+      .filter(line => line.startsWith('[FAIL]'))
     expect(reasons[0]).toContain('Timeout after 1s')
     expect(reasons[1]).toContain('Agent exited with code 7')
     expect(reasons[2]).toContain('No completion signal in output')
@@ -112,8 +134,14 @@ describe('a run over several stories', () => {
       script: [
         { on: { task: '1.1', attempt: 1 }, do: [{ learn: 'only this' }] },
         { on: { task: '1.1' }, do: [{ write: { path: 'a', text: 'a' } }, { say: '[FAIL]\n[DONE]' }] },
-        { on: { task: '1.2', attempt: 1 }, do: [{ write: { path: 'b', text: 'b' } }, { say: 'it is [DONE] now' }] },
-        { on: { task: '1.2' }, do: [{ write: { path: 'b', text: 'b' } }, { learn: 'one' }, { learn: 'two' }, { say: '[DONE]' }] },
+        {
+          on: { task: '1.2', attempt: 1 },
+          do: [{ write: { path: 'b', text: 'b' } }, { say: 'it is [DONE] now' }],
+        },
+        {
+          on: { task: '1.2' },
+          do: [{ write: { path: 'b', text: 'b' } }, { learn: 'one' }, { learn: 'two' }, { say: '[DONE]' }],
+        },
         { do: [{ say: '[FAIL]' }] },
       ],
     })
@@ -168,10 +196,13 @@ describe('flags', () => {
 
   it('S4-16 C-29 flag > environment > configuration > preset', async () => {
     project = storyProject({ script: [{ do: honest() }], config: 'limits: { iterations: 7, timeout: 70s }' })
-    const banner = async (args: string[], env: Record<string, string> = {}) => (await ralph(project, ['run', '-s', '1.1', ...args], { env })).stdout
+    const banner = async (args: string[], env: Record<string, string> = {}) =>
+      (await ralph(project, ['run', '-s', '1.1', ...args], { env })).stdout
     expect(await banner([])).toMatch(/Iterations +7 /)
     expect(await banner([], { RALPH_MAX_ITERATIONS: '8' })).toMatch(/Iterations +8 /)
-    expect(await banner(['-n', '9', '-t', '90'], { RALPH_MAX_ITERATIONS: '8' })).toMatch(/Iterations +9 .*\n.*Timeout +90s/)
+    expect(await banner(['-n', '9', '-t', '90'], { RALPH_MAX_ITERATIONS: '8' })).toMatch(
+      /Iterations +9 .*\n.*Timeout +90s/,
+    )
   })
 
   it('S4-05 S4-13 S4-65 C-26 the banner shows iterations, timeout, log and what was asked for', async () => {
@@ -197,7 +228,10 @@ describe('flags', () => {
   })
 
   it('S4-T08 S4-04 S4-10 S4-38 H-25 the dry run shows 20 lines of each prompt, calls no agent, writes nothing', async () => {
-    project = storyProject({ stories: ['1.1', '1.2'], script: [{ do: [{ write: { path: 'called', text: '' } }] }] })
+    project = storyProject({
+      stories: ['1.1', '1.2'],
+      script: [{ do: [{ write: { path: 'called', text: '' } }] }],
+    })
     const before = project.git('status', '--porcelain')
     for (const flag of ['-d', '--dry-run']) {
       const result = await ralph(project, ['run', flag])
@@ -212,7 +246,11 @@ describe('flags', () => {
   })
 
   it('S4-T10 S4-03 S4-09 S4-40 verbose shows the agent’s output as it comes, quiet does not; both keep it', async () => {
-    project = storyProject({ stories: ['1.1', '1.2'], script: [{ do: [{ say: 'a remark of the agent' }, ...honest()] }], verify: perStory })
+    project = storyProject({
+      stories: ['1.1', '1.2'],
+      script: [{ do: [{ say: 'a remark of the agent' }, ...honest()] }],
+      verify: perStory,
+    })
     const quiet = await ralph(project, ['run', '-s', '1.1'])
     expect(quiet.stdout).not.toContain('a remark of the agent')
     expect((await ralph(project, ['show', '--output'])).stdout).toContain('a remark of the agent')
@@ -225,7 +263,8 @@ describe('flags', () => {
     project = storyProject({ script: [] })
     const { code, stdout } = await ralph(project, ['run', '-h'])
     expect(code).toBe(0)
-    for (const flag of ['-n', '-v', '-d', '-s', '-r', '-t', '-l', '-h']) expect(stdout).toContain(`  ${flag}, --`)
+    for (const flag of ['-n', '-v', '-d', '-s', '-r', '-t', '-l', '-h'])
+      expect(stdout).toContain(`  ${flag}, --`)
     expect(stdout).toContain('Examples:')
   })
 
@@ -273,14 +312,29 @@ describe('start-up', () => {
 
   it('S4-30 S4-37 S4-39 S4-52 S4-56 H-28 claude gets the whole prompt on stdin, headless and without asking', async () => {
     const spec = `${'x'.repeat(300_000)}\n`
-    project = storyProject({ script: [], verify: perStory, config: '', files: { 'specs/epic-1/story-1.1-big.md': `---\nstatus: pending\n---\n${spec}` } })
+    project = storyProject({
+      script: [],
+      verify: perStory,
+      config: '',
+      files: { 'specs/epic-1/story-1.1-big.md': `---\nstatus: pending\n---\n${spec}` },
+    })
     project.git('rm', '-q', specPath('1.1'))
     project.write('ralph.config.yaml', 'agent: claude\nverify: none\nsandbox: none\n')
     project.write('.gitignore', 'got-*\n')
     project.git('add', '-A', '--', 'ralph.config.yaml', '.gitignore')
     project.git('commit', '-qm', 'claude')
-    const answer = JSON.stringify({ type: 'result', subtype: 'success', is_error: false, result: '<ralph>DONE 1.1</ralph>', total_cost_usd: 0.25, usage: { input_tokens: 5, output_tokens: 6 } })
-    const bin = fakeClaude(project, `printf '%s\\n' "$@" > got-args; cat > got-prompt; echo x > made.txt; echo '${answer}'`)
+    const answer = JSON.stringify({
+      type: 'result',
+      subtype: 'success',
+      is_error: false,
+      result: '<ralph>DONE 1.1</ralph>',
+      total_cost_usd: 0.25,
+      usage: { input_tokens: 5, output_tokens: 6 },
+    })
+    const bin = fakeClaude(
+      project,
+      `printf '%s\\n' "$@" > got-args; cat > got-prompt; echo x > made.txt; echo '${answer}'`,
+    )
     const result = await ralph(project, ['run', '--', '--effort', 'high'], { env: { PATH: bin } })
     expect(result.code, result.stdout + result.stderr).toBe(0)
     const args = project.read('got-args').split('\n')
@@ -321,7 +375,8 @@ describe('start-up', () => {
   })
 
   it('C-11 G-18 a story before what it needs is a warning; --strict-deps makes it wait; a cycle is refused', async () => {
-    const needs = (id: string, other: string) => `---\nstatus: pending\ndepends_on: ["${other}"]\n---\n# ${id}\n\n## Acceptance criteria\n- [ ] x\n`
+    const needs = (id: string, other: string) =>
+      `---\nstatus: pending\ndepends_on: ["${other}"]\n---\n# ${id}\n\n## Acceptance criteria\n- [ ] x\n`
     project = storyProject({
       stories: ['1.1', '1.2'],
       script: [{ do: honest() }],
@@ -332,7 +387,12 @@ describe('start-up', () => {
     expect(warned.stdout).toMatch(/story 1\.1 comes before 1\.2, which it depends on/)
     expect(state(project).completed_stories).toEqual(['1.1'])
     project.cleanup()
-    project = storyProject({ stories: ['1.1', '1.2'], script: [{ do: honest() }], verify: perStory, files: { [specPath('1.1')]: needs('1.1', '1.2') } })
+    project = storyProject({
+      stories: ['1.1', '1.2'],
+      script: [{ do: honest() }],
+      verify: perStory,
+      files: { [specPath('1.1')]: needs('1.1', '1.2') },
+    })
     expect((await ralph(project, ['run', '--strict-deps'])).code).toBe(0)
     expect(state(project).completed_stories).toEqual(['1.2', '1.1'])
     project.cleanup()
@@ -358,12 +418,17 @@ describe('start-up', () => {
 
   it('S4-19 S4-20 S4-21 a project that the seed’s own script ran is opened and goes on', async () => {
     project = storyProject({ stories: ['1.1', '1.2'], script: [{ do: honest() }], verify: perStory })
-    project.write('.ralph/state.json', '{\n  "completed_stories": [\n    "1.1"\n  ],\n  "current_story": "1.2",\n  "retry_count": 2\n}\n')
+    project.write(
+      '.ralph/state.json',
+      '{\n  "completed_stories": [\n    "1.1"\n  ],\n  "current_story": "1.2",\n  "retry_count": 2\n}\n',
+    )
     project.write('progress.txt', '[DONE] Story 1.1 - Answer - 2026-01-30 10:00:00\n')
     const result = await ralph(project, ['run'])
     expect(result.code, result.stdout).toBe(0)
     expect(state(project)).toEqual({ completed_stories: ['1.1', '1.2'], current_story: null, retry_count: 0 })
-    expect(project.read('progress.txt').split('\n')[0]).toBe('[DONE] Story 1.1 - Answer - 2026-01-30 10:00:00')
+    expect(project.read('progress.txt').split('\n')[0]).toBe(
+      '[DONE] Story 1.1 - Answer - 2026-01-30 10:00:00',
+    )
     expect(project.exists('work/1.1.txt')).toBe(false)
   })
 
@@ -416,7 +481,10 @@ describe('what the original script could do', () => {
     const unknown = await ralph(project, ['run', '--sandbox', 'moon'])
     expect(unknown.code).toBe(2)
     expect(unknown.stderr).toMatch(/unknown sandbox 'moon'/)
-    project.write('ralph.config.yaml', project.read('ralph.config.yaml').replace('sandbox: none', 'sandbox: auto'))
+    project.write(
+      'ralph.config.yaml',
+      project.read('ralph.config.yaml').replace('sandbox: none', 'sandbox: auto'),
+    )
     project.git('commit', '-qam', 'auto')
     const warned = await ralph(project, ['run'])
     expect(warned.code, warned.stderr).toBe(0)
@@ -436,7 +504,9 @@ describe('what the original script could do', () => {
     project.write('ralph.config.yaml', 'agent: { command: ["true"] }\nverify: none\nsandbox: none\n')
     project.git('commit', '-qam', 'other')
     const unknown = await ralph(project, ['run', '--max-cost', '1', '-n', '1', '--attempts', '1'])
-    expect(unknown.stdout).toMatch(/command does not say what a call costs, so the limit of \$1 cannot stop it/)
+    expect(unknown.stdout).toMatch(
+      /command does not say what a call costs, so the limit of \$1 cannot stop it/,
+    )
   })
 })
 
@@ -444,7 +514,15 @@ describe('the tree', () => {
   it('G-19 S4-30 each attempt starts from a clean tree; the failed work is kept', async () => {
     project = storyProject({
       script: [
-        { on: { attempt: 1 }, do: [{ append: { path: 'src/existing.txt', text: 'spoilt\n' } }, { write: { path: 'left.txt', text: 'x' } }, { git: 'add left.txt' }, { crash: true }] },
+        {
+          on: { attempt: 1 },
+          do: [
+            { append: { path: 'src/existing.txt', text: 'spoilt\n' } },
+            { write: { path: 'left.txt', text: 'x' } },
+            { git: 'add left.txt' },
+            { crash: true },
+          ],
+        },
         { do: [{ run: 'git status --porcelain -- src left.txt > seen.txt' }, ...honest()] },
       ],
       files: { '.gitignore': 'seen.txt\n' },
@@ -470,7 +548,10 @@ describe('the tree', () => {
   it('--in-place keeps them byte for byte, staged ones too, and never commits them', async () => {
     project = storyProject({
       script: [
-        { on: { attempt: 1 }, do: [{ write: { path: 'src/existing.txt', text: 'by the agent\n' } }, ...honest()] },
+        {
+          on: { attempt: 1 },
+          do: [{ write: { path: 'src/existing.txt', text: 'by the agent\n' } }, ...honest()],
+        },
         { do: honest() },
       ],
       files: { 'src/staged.txt': 'old\n' },
@@ -504,7 +585,9 @@ describe('the tree', () => {
     expect(result.code, result.stdout + result.stderr).toBe(0)
     expect(project.git('rev-parse', 'main').trim()).toBe(head)
     expect(project.git('log', '--format=%s', 'main..ralph/1/1.1').trim()).toBe('feat: answer 1.1')
-    expect(project.git('log', '--format=%s', 'main..ralph/1/1.2').trim()).toBe('feat: answer 1.2\nfeat: answer 1.1')
+    expect(project.git('log', '--format=%s', 'main..ralph/1/1.2').trim()).toBe(
+      'feat: answer 1.2\nfeat: answer 1.1',
+    )
     expect(project.git('branch', '--show-current').trim()).toBe('ralph/1/1.2')
     const taken = await ralph(project, ['retry', '1.1'])
     expect(taken.code).toBe(0)
@@ -514,10 +597,14 @@ describe('the tree', () => {
   })
 
   it('an agent that forgets to commit: the engine commits what it changed, and only that', async () => {
-    project = storyProject({ script: [{ do: [{ write: { path: 'work/1.1.txt', text: 'answer 1.1\n' } }, { done: true }] }] })
+    project = storyProject({
+      script: [{ do: [{ write: { path: 'work/1.1.txt', text: 'answer 1.1\n' } }, { done: true }] }],
+    })
     const result = await ralph(project, ['run'])
     expect(result.code, result.stdout).toBe(0)
-    expect(project.git('show', '--name-only', '--format=%s', 'HEAD').trim()).toBe('Story 1.1: Answer 1 1\n\nwork/1.1.txt')
+    expect(project.git('show', '--name-only', '--format=%s', 'HEAD').trim()).toBe(
+      'Story 1.1: Answer 1 1\n\nwork/1.1.txt',
+    )
   })
 })
 
@@ -527,4 +614,3 @@ function fakeClaude(at: TestProject, does: string): string {
   chmodSync(path.join(folder, 'claude'), 0o755)
   return `${folder}:${process.env.PATH}`
 }
-

@@ -11,7 +11,7 @@ import { files, removeTempFolders, repositoryState, type TempProject } from './t
 afterAll(removeTempFolders)
 
 // More with RALPH_RUNS=1000.
-const numRuns = Number(process.env.RALPH_RUNS ?? 12)
+const numRuns = Number(process.env.RALPH_RUNS ?? 10)
 
 const names = [
   'a.txt',
@@ -145,4 +145,4 @@ it('G-19 whatever an agent does, files, index, branches and stash are put back b
     }),
     { numRuns },
   )
-}, 300_000)
+}, numRuns * 10_000)

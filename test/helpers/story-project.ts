@@ -59,6 +59,10 @@ export function honest(id = '{{task}}'): Behaviours {
   ]
 }
 
-export function state(project: TestProject): { completed_stories: string[]; current_story: string | null; retry_count: number } {
+export function state(project: TestProject): {
+  completed_stories: string[]
+  current_story: string | null
+  retry_count: number
+} {
   return JSON.parse(project.read('.ralph/state.json'))
 }
