@@ -1,17 +1,7 @@
-import type { CommandResult } from './outcome.ts'
+import type { CommandResult, TestCounts } from './outcome.ts'
 import { plural } from './text.ts'
 
-/** What a test runner said it ran. `names` are the failing tests, when the runner names them. */
-export type TestCounts = {
-  passed: number
-  failed: number
-  skipped: number
-  names: string[]
-  /** What was counted, when it is not single tests: plain `go test` tells packages only. */
-  unit?: 'packages'
-  /** Not all of it was told (gradle counts only when something fails, a cache keeps suites silent): not to be compared. */
-  partial?: true
-}
+export type { TestCounts } from './outcome.ts'
 
 export type GateJudgement = { command: string; verdict: 'pass' | 'fail'; reason: string; note: string }
 

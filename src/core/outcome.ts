@@ -1,4 +1,3 @@
-import type { TestCounts } from './gate.ts'
 import type { Signal } from './signals.ts'
 
 /** What the engine itself saw when it performed an effect. Facts only; the core judges them. */
@@ -48,6 +47,18 @@ export type CommandResult = {
   tail: string
   /** True for a command of the task's own spec. */
   own: boolean
+}
+
+/** What a test runner said it ran. `names` are the failing tests, when the runner names them. */
+export type TestCounts = {
+  passed: number
+  failed: number
+  skipped: number
+  names: string[]
+  /** What was counted, when it is not single tests: plain `go test` tells packages only. */
+  unit?: 'packages'
+  /** Not all of it was told (gradle counts only when something fails, a cache keeps suites silent): not to be compared. */
+  partial?: true
 }
 
 /** The tree was put back to the start of the attempt; the failed work is kept under `kept`. */

@@ -14,11 +14,10 @@ import { type ProcessResult, runProcess } from '../process/run-process.ts'
 import type { Context } from './context.ts'
 import { watchForCancel } from './control.ts'
 import { inspect } from './inspect.ts'
-import { nextStep } from './perform.ts'
 import { projectFiles } from './project-files.ts'
 import { renderPrompt } from './render-prompt.ts'
 import { readStateFiles } from './state-files.ts'
-import { type StepFiles, stepFiles } from './step-files.ts'
+import { nextStep, type StepFiles, stepFiles } from './step-files.ts'
 import type { Position } from './workspace.ts'
 
 /** Grace between TERM and KILL. */
@@ -37,7 +36,7 @@ export async function performAgent(context: Context, task: string, stageName: st
   const choice = (stage.may === 'read' ? settings.agents.reviewer : settings.agents.implementer)[0]
   if (!choice) throw new Error('no agent configured')
   const agent = await context.agent(choice)
-  const step = nextStep(context)
+  const step = nextStep(context.journal.run())
   const files = stepFiles(context.home, step)
   mkdirSync(files.folder, { recursive: true })
   const prompt = renderPrompt({ ...context, rules: journal.rules }, state, stage)

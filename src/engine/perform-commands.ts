@@ -7,8 +7,7 @@ import { gateCommands } from '../gates/verify.ts'
 import { runProcess } from '../process/run-process.ts'
 import type { Context } from './context.ts'
 import { watchForCancel } from './control.ts'
-import { nextStep } from './perform.ts'
-import { stepFiles } from './step-files.ts'
+import { nextStep, stepFiles } from './step-files.ts'
 
 /** How the verify commands stand before the task, so that what was red before is not blamed on the agent. */
 export async function performBaseline(context: Context, task: string): Promise<void> {
@@ -29,7 +28,7 @@ async function runGates(
   const state = await journal.task(task)
   if (!state) throw new Error(`no task ${task}`)
   const commands = gateCommands(context.verify, state.task.verify)
-  const step = nextStep(context)
+  const step = nextStep(context.journal.run())
   const position = await workspace.position()
   const started = clock.now()
   const finish = async (results: CommandResult[]) => {

@@ -2,7 +2,7 @@ import { matchesAny } from '../core/glob.ts'
 import type { RestoreOutcome, SettleOutcome } from '../core/outcome.ts'
 import type { TaskState } from '../core/state.ts'
 import type { Context } from './context.ts'
-import { nextStep } from './perform.ts'
+import { nextStep } from './step-files.ts'
 
 /** Puts the tree back to where the attempt began and keeps the failed work: under a ref, or on a branch when the preset says so. */
 export async function performRestore(context: Context, task: string): Promise<void> {
@@ -20,7 +20,12 @@ export async function performRestore(context: Context, task: string): Promise<vo
       ? await workspace.failureBranch(task, clock.now(), kept)
       : null
   const outcome: RestoreOutcome = { kind: 'restore', kept, branch }
-  await journal.record(task, { type: 'step.finished', step: nextStep(context), stage: '@restore', outcome })
+  await journal.record(task, {
+    type: 'step.finished',
+    step: nextStep(context.journal.run()),
+    stage: '@restore',
+    outcome,
+  })
 }
 
 /** Commits what the agent left uncommitted, and only that. Safe to repeat: a second time there is nothing left to commit. */
@@ -39,7 +44,12 @@ export async function performSettle(context: Context, task: string): Promise<voi
     committed,
     paths: paths.slice(0, 200),
   }
-  await journal.record(task, { type: 'step.finished', step: nextStep(context), stage: '@settle', outcome })
+  await journal.record(task, {
+    type: 'step.finished',
+    step: nextStep(context.journal.run()),
+    stage: '@settle',
+    outcome,
+  })
 }
 
 /** Exactly what the agents of this attempt changed: from its start to the end of its last agent call, not what came after. */

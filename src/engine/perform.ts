@@ -3,6 +3,7 @@ import type { Context } from './context.ts'
 import { performAgent } from './perform-agent.ts'
 import { performBaseline, performGates } from './perform-commands.ts'
 import { performRestore, performSettle } from './perform-git.ts'
+import { nextStep } from './step-files.ts'
 
 /** Effect → adapter → event. Takes one effect of one task and records what came of it. */
 export async function perform(context: Context, task: string, effect: Effect): Promise<void> {
@@ -20,7 +21,7 @@ export async function perform(context: Context, task: string, effect: Effect): P
     case 'engine':
       await context.journal.record(task, {
         type: 'step.finished',
-        step: nextStep(context),
+        step: nextStep(context.journal.run()),
         stage: effect.stage,
         outcome: { kind: 'engine' },
       })
@@ -28,10 +29,4 @@ export async function perform(context: Context, task: string, effect: Effect): P
     default:
       return effect satisfies never
   }
-}
-
-/** `<run>/<number>`: the folder under `runs/` that holds the step's prompt, output, diff and result. */
-export function nextStep(context: Context): string {
-  const run = context.journal.run()
-  return `${run.id}/${String(run.steps + 1).padStart(4, '0')}`
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { RunState } from '../core/run.ts'
 
 export type StepFiles = {
   folder: string
@@ -22,4 +23,9 @@ export function stepFiles(home: string, step: string): StepFiles {
     result: join(folder, 'result.json'),
     processes: join(folder, 'processes'),
   }
+}
+
+/** `<run>/<number>`: names the folder of the step that begins now. */
+export function nextStep(run: RunState): string {
+  return `${run.id}/${String(run.steps + 1).padStart(4, '0')}`
 }

@@ -34,18 +34,21 @@ export async function readWorkingTree(
   preparePrivateDirs(repository)
   await prepareIndex(repository, options.dropIgnored)
   const read = await updateIndex(repository, userIndex)
-  if (read) return read
-  // Objects that the index names are gone (`git gc --prune=now`): read all files again.
+  if ('tree' in read) return read
+  // Objects that the index names are gone (`git gc --prune=now`), or files changed under our hands: read all again.
   await buildIndex(repository)
   const again = await updateIndex(repository, userIndex)
-  if (again) return again
+  if ('tree' in again) return again
   throw new UserError(
-    'git cannot store the state of the project folder.',
-    'See what `git fsck` says, then run Ralph again.',
+    `git cannot store the state of the project folder: ${again.problem}`,
+    'See what `git fsck` says, and that nothing else writes to the project, then run Ralph again.',
   )
 }
 
-async function updateIndex(repository: Repository, userIndex: UserIndex | null): Promise<WorkingTree | null> {
+async function updateIndex(
+  repository: Repository,
+  userIndex: UserIndex | null,
+): Promise<WorkingTree | { problem: string }> {
   const [scan, forced] = await Promise.all([scanFiles(repository), newForcedFiles(repository, userIndex)])
   const before = repository.cache.tree
   const found = sortFindings(repository, scan)
@@ -55,13 +58,15 @@ async function updateIndex(repository: Repository, userIndex: UserIndex | null):
 
   if (found.remove.length > 0) await removeFromIndex(repository, found.remove)
   const stdin = [...found.add, ...forced].map(path => `${path}\0`).join('')
+  const raw = rawDir(repository)
   if (stdin !== '') {
-    await mustGit(rawDir(repository), ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'], {
+    const updated = await git(raw, ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'], {
       stdin,
     })
+    if (updated.code !== 0) return { problem: updated.stderr.trim() }
   }
-  const written = await git(rawDir(repository), ['write-tree'])
-  if (written.code !== 0) return null
+  const written = await git(raw, ['write-tree'])
+  if (written.code !== 0) return { problem: written.stderr.trim() }
   const tree = written.stdout.trim()
   rememberIndex(repository, tree)
   const exact = before !== null && forced.length === 0 && !found.unclear

@@ -44,7 +44,8 @@ describe('shellCommands', () => {
         expect(Array.isArray(shellCommands(text))).toBe(true)
       }),
     )
-    const from = performance.now()
+    // Processor time: a busy machine must not fail this.
+    const from = process.cpuUsage()
     for (const text of [
       '$('.repeat(50_000),
       '('.repeat(50_000),
@@ -55,6 +56,6 @@ describe('shellCommands', () => {
     ]) {
       shellCommands(text)
     }
-    expect(performance.now() - from).toBeLessThan(10_000)
+    expect(process.cpuUsage(from).user).toBeLessThan(5_000_000)
   })
 })

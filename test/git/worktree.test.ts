@@ -17,8 +17,8 @@ import {
 
 afterAll(removeTempFolders)
 
-describe('G-21 a worktree of its own', () => {
-  it('G-21 is made from HEAD on a branch of its own, and leaves the user his files, index and branch', async () => {
+describe('a worktree of its own', () => {
+  it('is made from HEAD on a branch of its own, and leaves the user his files, index and branch', async () => {
     const project = busyProject()
     const before = repositoryState(project)
     const repository = await openRepository(project.root)
@@ -99,7 +99,7 @@ describe('S3-39 a failure branch', () => {
     expect(failureBranchName('task-7', at)).toBe('wip/ralph-fail-task-7-20260102-030405')
   })
 
-  it('S3-43 H-24 is made without a checkout, a push or a remote, and takes another name when one is taken', async () => {
+  it('H-24 is made without a checkout, a push or a remote, and takes another name when one is taken', async () => {
     const project = busyProject()
     const before = repositoryState(project)
     const repository = await openRepository(project.root)
