@@ -8,8 +8,12 @@ import type { Context } from './context.ts'
 import { handleRequests } from './control.ts'
 import { perform } from './perform.ts'
 import { projectFiles } from './project-files.ts'
+import { forgetOldSnapshots } from './tidy.ts'
 
 export type RunResult = { reason: RunEnd; message: string }
+
+/** Steps between two tidyings. */
+const tidyEvery = 50
 
 /** How long to sleep at most before looking at requests again. */
 const lookAgain = 1_000
@@ -23,7 +27,10 @@ export async function runLoop(
   const warned = new Set<string>()
   for (;;) {
     const turn = await oneStep(context, scope, warned)
-    if (turn.type === 'end') return turn.result
+    if (turn.type === 'end') {
+      await forgetOldSnapshots(context)
+      return turn.result
+    }
     if (turn.type === 'wait') await waitUntil(context, turn.until, turn.why)
     else if (options.interval > 0) await context.clock.sleep(options.interval, context.stop)
   }
@@ -66,6 +73,7 @@ export async function oneStep(
   }
 
   await performStep(context, choice.id)
+  if (journal.run().steps % tidyEvery === 0) await forgetOldSnapshots(context)
   const halted = await journal.task(choice.id)
   if (halted?.status === 'halted') return end('halted', haltText(halted, context))
   if (halted?.status === 'held') return end('held', halted.note)

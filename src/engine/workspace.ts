@@ -8,11 +8,11 @@ import { commitPaths } from '../git/commit.ts'
 import { dirtyFiles, dirtyRefusal } from '../git/dirty.ts'
 import { enterBranch } from '../git/enter-branch.ts'
 import { failureBranch } from '../git/failure-branch.ts'
-import type { Position } from '../git/position.ts'
+import { type Position, recordedSnapshots } from '../git/position.ts'
 import { putBack, restorePaths } from '../git/put-back.ts'
 import { openRepository } from '../git/repository.ts'
 import { fromTop } from '../git/scope.ts'
-import { keepPosition, takePosition } from '../git/snapshot.ts'
+import { forgetPositions, keepPosition, takePosition } from '../git/snapshot.ts'
 import { diffTrees } from '../git/tree-diff.ts'
 import { treeReader } from '../git/tree-reader.ts'
 
@@ -28,6 +28,8 @@ export type Workspace = {
   position(): Promise<Position>
   /** Makes a position last, under `refs/ralph/<name>`. */
   keep(position: Position, name: string): Promise<Base>
+  /** Lets go of all kept positions but these. */
+  forgetAllBut(snapshots: Set<string>): Promise<void>
   /** What changed by content, the engine's own files included. */
   changes(from: Base | Position, to: Position): Promise<Changes>
   addedLines(from: Position, to: Position, paths: string[]): Promise<Map<string, string[]>>
@@ -78,6 +80,10 @@ export async function openWorkspace(options: {
     },
     position: () => takePosition(repository),
     keep: (position, name) => keepPosition(repository, position, ref(name)),
+    forgetAllBut: async snapshots => {
+      const old = recordedSnapshots(repository).filter(name => !snapshots.has(name))
+      if (old.length > 0) await forgetPositions(repository, old)
+    },
     changes: (from, to) => changesBetween(repository, from, to),
     addedLines: (from, to, paths) => addedLines(repository, from, to, paths),
     diff: (from, to) => patchBetween(repository, from, to),

@@ -86,6 +86,11 @@ export function readStart(repository: Repository, base: Base): Start {
   }
 }
 
+/** The names of all positions that are recorded here. */
+export function recordedSnapshots(repository: Repository): string[] {
+  return fileNames(recordFolder(repository)).map(name => decodeURIComponent(name.replace(/\.json$/u, '')))
+}
+
 /** Deletes records, and the copies that no other record needs. */
 export function deleteRecords(repository: Repository, snapshots: string[]): void {
   const folder = recordFolder(repository)
