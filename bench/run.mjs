@@ -191,7 +191,7 @@ async function pack() {
 /** A project of `count` stories whose agent is a line of sh: it notes its start and end, changes a file, claims done. */
 function stories(
   count,
-  does = 'echo "$RALPH_TASK" > "out-$RALPH_TASK.txt"; echo "<ralph>DONE $RALPH_TASK</ralph>"',
+  does = 'echo "$RALPH_TASK" > "out-$RALPH_TASK.txt"; git add "out-$RALPH_TASK.txt"; git commit -q -m "$RALPH_TASK"; echo "<ralph>DONE $RALPH_TASK</ralph>"',
 ) {
   const root = mkdtempSync(path.join(os.tmpdir(), 'ralph-bench-'))
   for (let n = 1; n <= count; n++) {
@@ -225,7 +225,7 @@ function stories(
 function bashLoop(project) {
   const script = `for spec in $(ls specs/epic-*/story-*.md | sort -V); do
   id=$(basename "$spec" | sed 's/story-\\([0-9.]*\\)-.*/\\1/'); grep -q "\\[DONE\\] $id" progress.txt 2>/dev/null && continue
-  out=$(RALPH_TASK=$id sh agent.sh < "$spec"); case "$out" in *"<ralph>DONE $id</ralph>"*) echo "[DONE] $id" >> progress.txt; git add -A; git commit -q -m "$id";; esac
+  out=$(RALPH_TASK=$id sh agent.sh < "$spec"); case "$out" in *"<ralph>DONE $id</ralph>"*) echo "[DONE] $id" >> progress.txt;; esac
 done`
   spawnSync('bash', ['-c', script], { cwd: project, env, stdio: 'ignore' })
 }

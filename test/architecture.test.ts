@@ -56,7 +56,9 @@ const layers: Record<string, string[]> = {
 const entries = ['main.ts', 'index.ts', 'agents/scripted/program.ts']
 
 /** Files that nothing leads to yet, each with the reason. To be emptied. */
-const notYetReached: Record<string, string> = {}
+const notYetReached: Record<string, string> = {
+  'git/work-commit.ts': 'new; the engine does not call it yet',
+}
 
 /** Cycles that are there, each with the way out. To be emptied. */
 const knownCycles: Record<string, string> = {
@@ -124,8 +126,8 @@ it('no file imports itself, however far the way', () => {
   const key = (cycle: string[]) => [...cycle].sort().join(' ')
   const fresh = found.filter(cycle => !Object.hasOwn(knownCycles, key(cycle)))
   expect(fresh.map(cycle => [...cycle, cycle[0]].join(' → '))).toEqual([])
-  // An exception that is no longer one must go.
-  expect(Object.keys(knownCycles).filter(known => !found.some(cycle => key(cycle) === known))).toEqual([])
+  const stale = Object.keys(knownCycles).filter(known => !found.some(cycle => key(cycle) === known))
+  expect(stale, 'take these out of knownCycles').toEqual([])
 })
 
 function cycles(): string[][] {
@@ -155,8 +157,8 @@ it('every file is reached from an entry', () => {
   }
   const dead = files.filter(file => !reached.has(file))
   expect(dead.filter(file => !Object.hasOwn(notYetReached, file))).toEqual([])
-  // An exception that is no longer one must go.
-  expect(Object.keys(notYetReached).filter(file => !dead.includes(file))).toEqual([])
+  const stale = Object.keys(notYetReached).filter(file => !dead.includes(file))
+  expect(stale, 'take these out of notYetReached').toEqual([])
 })
 
 describe('the core is pure', () => {

@@ -132,7 +132,7 @@ async function firstOpen(log: Log, most: number): Promise<{ begun: boolean; stat
   for await (const candidate of log.candidates()) {
     if (found.length >= most) break
     const task = await log.task(candidate.id)
-    if (task) found.push({ begun: candidate.begun, state: task.state })
+    if (task?.state.status === 'open') found.push({ begun: candidate.begun, state: task.state })
   }
   return found
 }

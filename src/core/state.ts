@@ -40,6 +40,8 @@ export type TaskState = {
   /** Nothing is to be done before this moment (milliseconds since the epoch); 0 = at once. */
   waitUntil: number
   spent: Spent
+  /** What was spent before the tries began anew; limits per task count from here. */
+  since: { ms: number; costUsd: number }
   /** Why the task is where it is, in one line. */
   note: string
   /** When the first attempt began, and when the task ended; 0 = not yet. */
@@ -104,6 +106,7 @@ export function newTaskState(task: Task): TaskState {
     faults: 0,
     waitUntil: 0,
     spent: { calls: 0, costUsd: 0, unknownCosts: 0, tokens: 0, ms: 0 },
+    since: { ms: 0, costUsd: 0 },
     note: '',
     startedAt: 0,
     endedAt: 0,

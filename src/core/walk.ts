@@ -111,8 +111,10 @@ function limitReached(rules: Rules, state: TaskState): string | null {
   if (stuck && state.stuck.shifts >= stuck.shifts) return 'Stuck: '
   if (state.failures >= (limits.attempts ?? defaultAttempts)) return ''
   // 0 = no limit.
-  if (limits.task?.hard && state.spent.ms >= limits.task.hard) return 'Time for this task is used up: '
-  if (limits.taskCost && state.spent.costUsd >= limits.taskCost) return 'Money for this task is used up: '
+  const { spent, since } = state
+  if (limits.task?.hard && spent.ms - since.ms >= limits.task.hard) return 'Time for this task is used up: '
+  if (limits.taskCost && spent.costUsd - since.costUsd >= limits.taskCost)
+    return 'Money for this task is used up: '
   return null
 }
 
@@ -190,6 +192,7 @@ export function beginAnew(rules: Rules, state: TaskState, note: string, at: numb
     base: null,
     baseline: null,
     stuck: { fingerprint: '', same: 0, shifts: 0 },
+    since: { ms: state.spent.ms, costUsd: state.spent.costUsd },
     faults: 0,
     waitUntil: 0,
     endedAt: 0,

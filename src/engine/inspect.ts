@@ -35,6 +35,9 @@ export async function inspect(options: {
   const { files: changed, commits } = await workspace.changes(before, after)
   const theirs = changed.filter(file => !matchesAny(file.path, [...context.layout.owned, settings.log]))
 
+  // For people only, so it may take its time beside the checks.
+  const patch = changed.length > 0 ? workspace.diff(before, after) : null
+
   const violations: Violation[] = [
     ...(await journalViolations(context, state.task.id, head)),
     ...(await mendStateFiles(context.root, stateFiles)),
@@ -60,9 +63,16 @@ export async function inspect(options: {
       ...(await weakenedTests(options)),
     )
   }
-  if (changed.length > 0) writeFileSync(files.diff, await workspace.diff(before, after))
-  await mend(context, base, violations)
+  if (patch) writeFileSync(files.diff, await patch)
+  const undone = await mend(context, base, violations)
 
+  if (undone) {
+    const { head, branch, tree } = before
+    return {
+      change: { from: tree, to: tree, files: [], more: 0, commits: [], head, ref: branch },
+      violations,
+    }
+  }
   const bad = new Set(violations.map(violation => violation.path))
   const good = theirs.filter(file => !bad.has(file.path) && !matchesAny(file.path, context.protect))
   return {
@@ -82,15 +92,17 @@ export async function inspect(options: {
 /** Rules about the repository as a whole are mended by taking the whole step back; single files are put back one by one. */
 const wholeStep: readonly Violation['rule'][] = ['branch-switched', 'refs-changed', 'swept-files']
 
-async function mend(context: Context, base: Base, violations: Violation[]): Promise<void> {
-  if (violations.length === 0) return
+/** True when the whole step was taken back. */
+async function mend(context: Context, base: Base, violations: Violation[]): Promise<boolean> {
+  if (violations.length === 0) return false
   await context.lease.assertHeld()
   if (violations.some(violation => wholeStep.includes(violation.rule))) {
     await context.workspace.putBack(base, `rejected/${context.journal.run().id}-${context.clock.now()}`)
-    return
+    return true
   }
   const paths = violations.map(violation => violation.path).filter(path => path !== '')
   if (paths.length > 0) await context.workspace.restorePaths(base, paths)
+  return false
 }
 
 /** An agent in direct mode has the user's rights and can reach the journal; it must not get away with it. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import type { Agent } from '../agents/agent.ts'
 import { findAgent } from '../agents/registry.ts'
 import type { AgentChoice, Settings } from '../config/settings.ts'
@@ -11,6 +11,7 @@ import type { RunState } from '../core/run.ts'
 import { foldRun, newRunState } from '../core/run.ts'
 import type { Task } from '../core/task.ts'
 import type { Rules } from '../core/transition.ts'
+import { fits } from '../core/walk.ts'
 import { detectVerify } from '../gates/detect.ts'
 import type { Layout, Problem, Project } from '../layouts/layout.ts'
 import { findLayout } from '../layouts/registry.ts'
@@ -123,11 +124,13 @@ export async function openEngine(open: OpenOptions): Promise<{ context: Context;
       home: ralphHome(root),
       owned: [...layout.owned, settings.log],
       protect: settings.protect,
+      files: [...layout.state, settings.log].filter(file => !isAbsolute(file)),
       recovering,
     })
     const claimUserFiles = async () =>
       workspace.claimUserFiles({ inPlace: open.inPlace, underWay: await underWay(store.log, workspace) })
     if (!recovering) await claimUserFiles()
+    const earlier = (await store.log.lastRun())?.rules ?? null
     const { run, runSeq, isNew } = await beginRun(store, rules, open.attach, lease.fence, clock)
     const journal = openJournal({ log: store.log, rules, run, runSeq, lease, clock, report })
     const context: Context = {
@@ -177,6 +180,7 @@ export async function openEngine(open: OpenOptions): Promise<{ context: Context;
     if (recovering) await claimUserFiles()
     await catchUpFiles(context)
     if (isNew) await reopenStopped(context, open.keepRetries)
+    if (isNew) await refit(context, earlier)
     return { context, close }
   } catch (error) {
     await close()
@@ -219,6 +223,7 @@ async function closeRun(store: Store, last: RunState, fence: Fence, clock: Clock
   }
   const seq = (await lastSeq(store, last.id)) + 1
   await store.log.append([{ stream: runStream(last.id), seq, event, run: foldRun(last, event) }], fence)
+  faultPoint('event')
 }
 
 async function lastSeq(store: Store, run: string): Promise<number> {
@@ -238,6 +243,16 @@ async function reopenStopped(context: Context, keepRetries: boolean): Promise<vo
   const statuses = keepRetries ? (['held'] as const) : (['halted', 'held'] as const)
   for (const { id } of await context.store.log.tasks({ status: [...statuses] })) {
     await context.journal.record(id, { type: 'task.reopened', why: 'a new run' })
+  }
+}
+
+/** The workflow was changed since the last run: tasks that stand at a stage that is no more begin again. */
+async function refit(context: Context, earlier: Rules | null): Promise<void> {
+  const { rules } = context.journal
+  if (!earlier || JSON.stringify(earlier.workflow) === JSON.stringify(rules.workflow)) return
+  for (const { id, state } of await context.store.log.tasks({ status: ['open'] })) {
+    if (!fits(rules, state))
+      await context.journal.record(id, { type: 'task.reopened', why: 'another workflow' })
   }
 }
 

@@ -18,6 +18,7 @@ import { projectFiles } from './project-files.ts'
 import { renderPrompt } from './render-prompt.ts'
 import { readStateFiles } from './state-files.ts'
 import { nextStep, type StepFiles, stepFiles } from './step-files.ts'
+import { stepVariable } from './step-processes.ts'
 import type { Position } from './workspace.ts'
 
 /** Grace between TERM and KILL. */
@@ -145,7 +146,7 @@ async function runAgent(options: {
         RALPH_ROLE: stage.role,
         RALPH_ATTEMPT: String(state.failures + 1),
         RALPH_CALL: String(context.journal.run().calls + 1),
-        RALPH_STEP: step,
+        [stepVariable]: step,
       },
       stdin: command.stdin === 'prompt' ? { type: 'file', path: files.prompt } : { type: 'none' },
       outputFile: files.output,

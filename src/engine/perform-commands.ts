@@ -8,6 +8,7 @@ import { runProcess } from '../process/run-process.ts'
 import type { Context } from './context.ts'
 import { watchForCancel } from './control.ts'
 import { nextStep, stepFiles } from './step-files.ts'
+import { stepVariable } from './step-processes.ts'
 
 /** How the verify commands stand before the task, so that what was red before is not blamed on the agent. */
 export async function performBaseline(context: Context, task: string): Promise<void> {
@@ -29,7 +30,8 @@ async function runGates(
   if (!state) throw new Error(`no task ${task}`)
   const commands = gateCommands(context.verify, state.task.verify)
   const step = nextStep(context.journal.run())
-  const position = await workspace.position()
+  // With nothing to run there is nothing to look at again.
+  const position = commands.length === 0 ? await workspace.known() : await workspace.position()
   const started = clock.now()
   const finish = async (results: CommandResult[]) => {
     const outcome: CommandsOutcome = {
@@ -43,19 +45,16 @@ async function runGates(
     await journal.record(task, { type: 'step.finished', step, stage: options.stage, outcome })
     return outcome
   }
-  /** The first attempt begins where its baseline did, so that must last: it is what a failed attempt is put back to. */
-  const baseOf = async (name: string): Promise<Base> => {
-    if (options.purpose === 'baseline') return workspace.keep(position, `steps/${name}`)
-    return { head: position.head, branch: position.branch, tree: position.tree, snapshot: '' }
-  }
   if (commands.length === 0) return void (await finish([]))
   const earlier =
     options.purpose === 'baseline' ? await earlierResults(context, commands, position.tree) : null
   if (earlier) return void (await finish(earlier))
 
+  // Gates change nothing that would have to be put back, so this is only told, not kept.
+  const base: Base = { head: position.head, branch: position.branch, tree: position.tree, snapshot: '' }
   const files = stepFiles(context.home, step)
   mkdirSync(files.folder, { recursive: true })
-  await journal.record(task, { type: 'step.started', step, stage: options.stage, base: await baseOf(step) })
+  await journal.record(task, { type: 'step.started', step, stage: options.stage, base })
   const controller = new AbortController()
   const stop = () => controller.abort()
   if (context.stop.aborted) stop()
@@ -80,7 +79,7 @@ async function runGates(
       mayBeat: () => context.lease.fresh(),
       secrets: context.secrets,
       signal: controller.signal,
-      run: runProcess,
+      run: options => runProcess({ ...options, env: { ...options.env, [stepVariable]: step } }),
       onLine: line => context.report.commandOutput(task, line),
     })
     if (controller.signal.aborted) {

@@ -1,3 +1,4 @@
+import type { Base } from '../core/event.ts'
 import { matchesAny } from '../core/glob.ts'
 import type { RestoreOutcome, SettleOutcome } from '../core/outcome.ts'
 import type { TaskState } from '../core/state.ts'
@@ -10,10 +11,7 @@ export async function performRestore(context: Context, task: string): Promise<vo
   const state = await journal.task(task)
   if (!state?.base) throw new Error(`nothing to put back for task ${task}`)
   await context.lease.assertHeld()
-  const kept = await workspace.putBack(
-    state.base,
-    `failed/${safeRef(task)}/${journal.run().id}-${journal.known(task)}`,
-  )
+  const kept = await workspace.putBack(state.base, `failed/${safeRef(task)}/${attemptName(state.base)}`)
   const ended = state.status === 'failed' || state.status === 'halted'
   const branch =
     kept && ended && journal.rules.workflow.git.onFail === 'branch'
@@ -34,8 +32,8 @@ export async function performSettle(context: Context, task: string): Promise<voi
   const state = await journal.task(task)
   if (!state) throw new Error(`no task ${task}`)
   await context.lease.assertHeld()
-  const paths = await changedPaths(context, state)
-  const { head } = await workspace.position()
+  const { head } = await workspace.known()
+  const paths = await uncommittedPaths(context, state, head)
   const committed =
     paths.length > 0 ? await workspace.commit(paths, `Story ${task}: ${state.task.title}`, head) : null
   const outcome: SettleOutcome = {
@@ -52,13 +50,25 @@ export async function performSettle(context: Context, task: string): Promise<voi
   })
 }
 
-/** Exactly what the agents of this attempt changed: from its start to the end of its last agent call, not what came after. */
-async function changedPaths(context: Context, state: TaskState): Promise<string[]> {
+/**
+ * What the agents of this attempt changed and did not commit: from its start to the end of its last agent call, not
+ * what came after.
+ */
+async function uncommittedPaths(context: Context, state: TaskState, head: string): Promise<string[]> {
   const { change } = state.evidence
   if (!state.base || !change) return []
-  const files = await context.workspace.changedBetween(state.base.tree, change.to)
+  const [changed, uncommitted] = await Promise.all([
+    context.workspace.changedBetween(state.base.tree, change.to),
+    context.workspace.changedBetween(head, change.to),
+  ])
+  const open = new Set(uncommitted.map(file => file.path))
   const off = [...context.layout.owned, context.settings.log, ...context.protect]
-  return files.map(file => file.path).filter(path => !matchesAny(path, off))
+  return changed.map(file => file.path).filter(path => open.has(path) && !matchesAny(path, off))
+}
+
+/** The attempt's first step, `<run>-<number>`: the same name when a putting back that was cut off is done again. */
+function attemptName({ snapshot, tree }: Base): string {
+  return snapshot.split('/').slice(-2).join('-') || tree
 }
 
 function safeRef(task: string): string {

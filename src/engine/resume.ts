@@ -1,8 +1,8 @@
-import { endRecorded } from '../process/descendants.ts'
 import type { Log, StoredTask } from '../store/log.ts'
 import type { Context } from './context.ts'
 import { performRestore } from './perform-git.ts'
 import { stepFiles } from './step-files.ts'
+import { endStepProcesses } from './step-processes.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Whether an engine was cut off in the middle of something that must be put back before anything else. */
@@ -33,7 +33,7 @@ export async function recoverInterrupted(context: Context): Promise<number> {
   for (const { id, state } of open) {
     const { step } = state
     if (!step) continue
-    await endRecorded(stepFiles(context.home, step.id).processes, { grace: 1_000 })
+    await endStepProcesses(step.id, stepFiles(context.home, step.id).processes)
     await context.lease.assertHeld()
     // By the rules it was started under: today's workflow may have no such stage.
     const rules = (await store.log.run(step.run))?.rules ?? journal.rules

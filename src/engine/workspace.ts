@@ -8,7 +8,9 @@ import { commitPaths } from '../git/commit.ts'
 import { dirtyFiles, dirtyRefusal } from '../git/dirty.ts'
 import { enterBranch } from '../git/enter-branch.ts'
 import { failureBranch } from '../git/failure-branch.ts'
+import { git } from '../git/git.ts'
 import { type Position, recordedSnapshots } from '../git/position.ts'
+import { realDir } from '../git/private-dir.ts'
 import { putBack, restorePaths } from '../git/put-back.ts'
 import { openRepository } from '../git/repository.ts'
 import { fromTop } from '../git/scope.ts'
@@ -26,6 +28,8 @@ export type Workspace = {
    */
   claimUserFiles(options: { inPlace: boolean; underWay: string[] }): Promise<void>
   position(): Promise<Position>
+  /** Where it stood when last looked at; good as long as only Ralph has worked here since. */
+  known(): Promise<Position>
   /** Makes a position last, under `refs/ralph/<name>`. */
   keep(position: Position, name: string): Promise<Base>
   /** Lets go of all kept positions but these. */
@@ -57,12 +61,19 @@ export async function openWorkspace(options: {
   /** Globs only the engine writes. */
   owned: string[]
   protect: string[]
+  /** The engine's own files outside its folder: state, progress, log. */
+  files: string[]
   /** An engine was cut off here: the repository may be in any state until its step is put back. */
   recovering: boolean
 }): Promise<Workspace> {
   const { root, home, owned, protect, recovering } = options
-  const repository = await openRepository(root, { scratch: home, recovering })
+  const repository = await openRepository(root, { scratch: home, own: options.files, recovering, busy: true })
   let userFiles: string[] = []
+  let last: Position | null = null
+  const look = async () => {
+    last = await takePosition(repository)
+    return last
+  }
   const ref = (name: string) => `refs/ralph/${name}`
   const changedBetween = async (from: string, to: string): Promise<ChangedFile[]> => {
     if (from === to) return []
@@ -78,7 +89,8 @@ export async function openWorkspace(options: {
       userFiles = dirty.filter(file => !underWay.includes(file))
       if (userFiles.length > 0 && !inPlace) throw dirtyRefusal(userFiles)
     },
-    position: () => takePosition(repository),
+    position: look,
+    known: async () => last ?? look(),
     keep: (position, name) => keepPosition(repository, position, ref(name)),
     forgetAllBut: async snapshots => {
       const old = recordedSnapshots(repository).filter(name => !snapshots.has(name))
@@ -89,15 +101,30 @@ export async function openWorkspace(options: {
     diff: (from, to) => patchBetween(repository, from, to),
     audit: (from, to) =>
       auditPositions(repository, from, to, { tolerated: [...owned, ...protect], userFiles }),
-    putBack: async (base, name) =>
-      (await putBack(repository, base, { keepAs: ref(name), exclude: owned })).kept,
-    restorePaths: (base, paths) => restorePaths(repository, base, paths),
+    putBack: async (base, name) => {
+      const { kept, position } = await putBack(repository, base, { keepAs: ref(name), exclude: owned })
+      last = position
+      if (kept !== null) return kept
+      // An engine that was cut off before it could tell has kept the work already.
+      const there = await git(realDir(repository), ['show-ref', '--verify', '-q', ref(name)])
+      return there.code === 0 ? ref(name) : null
+    },
+    restorePaths: (base, paths) => {
+      last = null
+      return restorePaths(repository, base, paths)
+    },
     changedBetween,
     sameContent: async (a, b) =>
       (await changedBetween(a, b)).every(file => matchesAny(file.path, [...owned, ...protect])),
-    commit: async (paths, message, head) => (await commitPaths(repository, { paths, message, head })).commit,
+    commit: async (paths, message, head) => {
+      last = null
+      return (await commitPaths(repository, { paths, message, head })).commit
+    },
     failureBranch: (task, at, kept) => failureBranch(repository, task, new Date(at), kept),
-    enterBranch: (position, name) => enterBranch(repository, position, name),
+    enterBranch: (position, name) => {
+      last = null
+      return enterBranch(repository, position, name)
+    },
     reader: tree => treeReader(repository, tree),
   }
 }

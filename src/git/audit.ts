@@ -24,7 +24,9 @@ export async function auditPositions(
   options: AuditOptions = {},
 ): Promise<Violation[]> {
   const commits = await commitsBetween(repository, from, to)
-  const changed = await diffTrees(repository, from.tree, to.tree)
+  // Without a commit nothing can have been swept into one.
+  const matters = commits.list.length > 0 || (options.userFiles?.length ?? 0) > 0
+  const changed = matters ? await diffTrees(repository, from.tree, to.tree) : []
   return [
     ...branchViolations(from, to),
     ...historyViolations(from, to, commits),

@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { UserError } from '../core/errors.ts'
 import { decode, encode } from './bytes.ts'
+import type { Runner } from './runner.ts'
 
 /** Where a git process works: its folder and the variables that name its git directory, index and objects. */
-export type Place = { cwd: string; env?: Record<string, string> }
+export type Place = { cwd: string; env?: Record<string, string>; runner?: Runner }
 
 export type GitOptions = {
   stdin?: string
@@ -22,8 +23,18 @@ export type GitResult = { code: number; stdout: string; stderr: string }
 
 /** The only caller of git: no shell, no program named by anybody's configuration, no network, no questions. */
 export async function git(place: Place, args: string[], options: GitOptions = {}): Promise<GitResult> {
-  const env = { ...environment(place.cwd, options.userConfig ?? false), ...place.env, ...options.env }
   const limit = options.limit ?? 256 * 1024 * 1024
+  const timeout = options.timeout ?? 600_000
+  if (place.runner && !options.userConfig) {
+    const stdin = options.stdin === undefined ? null : encode(options.stdin)
+    const call = { cwd: place.cwd, env: { ...place.env, ...options.env }, args, stdin, timeout, limit }
+    const result = await place.runner.run(call)
+    if (result === 'timeout') throw didNotEnd(args)
+    if (result === 'too-much') throw printedTooMuch(args, limit)
+    if (result.code === 127) throw notFound()
+    return { code: result.code, stdout: decode(result.stdout), stderr: decode(result.stderr) }
+  }
+  const env = { ...gitEnvironment(place.cwd, options.userConfig ?? false), ...place.env, ...options.env }
   return new Promise((resolve, reject) => {
     const child = spawn('git', args, {
       cwd: place.cwd,
@@ -34,28 +45,13 @@ export async function git(place: Place, args: string[], options: GitOptions = {}
       child.kill('SIGKILL')
       reject(problem)
     }
-    const timer = setTimeout(
-      () =>
-        stop(
-          new UserError(
-            `git ${args[0]} did not end.`,
-            'Look for named pipes or a dead network drive in the project.',
-          ),
-        ),
-      options.timeout ?? 600_000,
-    )
+    const timer = setTimeout(() => stop(didNotEnd(args)), timeout)
     const out: Buffer[] = []
     const err: Buffer[] = []
     let size = 0
     const collect = (into: Buffer[]) => (chunk: Buffer) => {
       size += chunk.length
-      if (size > limit)
-        stop(
-          new UserError(
-            `git ${args[0]} printed more than ${limit} bytes.`,
-            'Ignore generated files in .gitignore.',
-          ),
-        )
+      if (size > limit) stop(printedTooMuch(args, limit))
       else into.push(chunk)
     }
     child.stdout?.on('data', collect(out))
@@ -141,7 +137,7 @@ const configurationEnv: Record<string, string> = Object.fromEntries([
 const inherited = ['HOME', 'XDG_CONFIG_HOME', 'TMPDIR', 'USER', 'LOGNAME', 'SYSTEMROOT', 'TZ']
 const inheritedConfig = ['GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'GIT_CONFIG_NOSYSTEM']
 
-function environment(cwd: string, userConfig: boolean): Record<string, string> {
+export function gitEnvironment(cwd: string, userConfig: boolean): Record<string, string> {
   const env: Record<string, string> = {
     PATH: safePath(process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin', cwd),
     LC_ALL: 'C',
@@ -178,5 +174,23 @@ function safePath(paths: string, cwd: string): string {
 
 function startError(error: NodeJS.ErrnoException): Error {
   if (error.code !== 'ENOENT') return error
+  return notFound()
+}
+
+function notFound(): UserError {
   return new UserError('git was not found.', 'Install git 2.32 or newer and see that it is on your PATH.')
+}
+
+function didNotEnd(args: string[]): UserError {
+  return new UserError(
+    `git ${args[0]} did not end.`,
+    'Look for named pipes or a dead network drive in the project.',
+  )
+}
+
+function printedTooMuch(args: string[], limit: number): UserError {
+  return new UserError(
+    `git ${args[0]} printed more than ${limit} bytes.`,
+    'Ignore generated files in .gitignore.',
+  )
 }

@@ -21,7 +21,11 @@ export function plainDir(repository: Repository): Place {
 
 /** The user's git directory: references, the user's index, worktrees. Never working files. */
 export function realDir(repository: Repository): Place {
-  return { cwd: repository.top, env: { GIT_DIR: repository.gitDir, GIT_WORK_TREE: repository.top } }
+  return {
+    ...helped(repository),
+    cwd: repository.top,
+    env: { GIT_DIR: repository.gitDir, GIT_WORK_TREE: repository.top },
+  }
 }
 
 export function privateIndex(repository: Repository): string {
@@ -49,8 +53,13 @@ export function preparePrivateDirs(repository: Repository): void {
   }
 }
 
+function helped({ runner }: Repository): Pick<Place, 'runner'> {
+  return runner ? { runner } : {}
+}
+
 function place(repository: Repository, kind: 'raw' | 'plain', index: string): Place {
   return {
+    ...helped(repository),
     cwd: repository.top,
     env: {
       GIT_DIR: path.join(repository.scratch, 'git', kind),

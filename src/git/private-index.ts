@@ -10,12 +10,17 @@ import { fileIdentity } from './user-index.ts'
  * It is kept between calls and runs, so that only files that changed are read again.
  */
 export async function prepareIndex(repository: Repository, dropIgnored: boolean): Promise<void> {
-  const identity = fileIdentity(privateIndex(repository))
-  const { indexIdentity } = repository.cache
-  if (identity !== null && identity === indexIdentity) return
   // In this process nobody but us writes it. Another hand could hide changes in it, so it is built anew.
-  const adopted = identity !== null && indexIdentity === null && (await adoptIndex(repository, dropIgnored))
+  const first = repository.cache.indexIdentity === null
+  const adopted =
+    first && fs.existsSync(privateIndex(repository)) && (await adoptIndex(repository, dropIgnored))
   if (!adopted) await buildIndex(repository)
+}
+
+/** True when it is as we left it. */
+export function isIndexReady(repository: Repository): boolean {
+  const { indexIdentity } = repository.cache
+  return indexIdentity !== null && indexIdentity === fileIdentity(privateIndex(repository))
 }
 
 /** To be called after each change of the private index. */

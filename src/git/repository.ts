@@ -1,9 +1,10 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { UserError } from '../core/errors.ts'
-import { git } from './git.ts'
+import { git, gitEnvironment } from './git.ts'
 import type { Start } from './position.ts'
 import { preparePrivateDirs } from './private-dir.ts'
+import { createRunner, type Runner } from './runner.ts'
 import { readConfiguration, type Settings, settingsFrom } from './settings.ts'
 
 /** A project folder in a git repository. Paths in and out of this area are relative to `root`, with `/`. */
@@ -22,6 +23,10 @@ export type Repository = {
   branch: string | null
   /** Ralph's own folder; never part of a snapshot. */
   scratch: string
+  /** Files of the engine beside it, from `root`. While git does not track them they are not part of a snapshot either. */
+  own: string[]
+  /** Starts git quicker than this process can; null where a few calls are all. */
+  runner: Runner | null
   settings: Settings
   cache: RepositoryCache
 }
@@ -48,6 +53,9 @@ export type RepositoryCache = {
 export type OpenOptions = {
   /** Default: `.ralph` in the project. */
   scratch?: string
+  own?: string[]
+  /** Many calls are to come: start them through a helper. */
+  busy?: boolean
   /** Recovery opens a repository in whatever state an interrupted agent left it. */
   recovering?: boolean
 }
@@ -66,6 +74,8 @@ export async function openRepository(folder: string, options: OpenOptions = {}):
     root,
     ...found,
     scratch: path.resolve(root, options.scratch ?? '.ralph'),
+    own: options.own ?? [],
+    runner: options.busy ? createRunner(gitEnvironment(found.top, false)) : null,
     settings: settingsFrom(values, found.commonDir),
     cache: {
       tree: null,

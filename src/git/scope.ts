@@ -23,9 +23,11 @@ export function inScratch(repository: Repository, name: string): boolean {
 }
 
 /** An ignore pattern that keeps git out of Ralph's own folder, whatever `.gitignore` says. */
-export function scratchPattern(repository: Repository): string[] {
+export function ownPatterns(repository: Repository): string[] {
   const scratch = scratchFromTop(repository)
-  return scratch === null ? [] : ['-x', `/${scratch.replace(/[\\*?[\]]/gu, '\\$&')}/`]
+  const files = repository.own.map(name => toTop(repository, name))
+  const patterns = [...(scratch === null ? [] : [`${scratch}/`]), ...files]
+  return patterns.flatMap(name => ['-x', `/${name.replace(/[\\*?[\]]/gu, '\\$&')}`])
 }
 
 /** The folders above a file, within the project. */

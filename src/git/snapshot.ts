@@ -5,8 +5,8 @@ import type { Base } from '../core/event.ts'
 import { mustGit } from './git.ts'
 import { deleteRecords, type Position, writeStart } from './position.ts'
 import { rawDir, realDir } from './private-dir.ts'
-import { moveRefs, readRefs } from './refs.ts'
-import { exclusively, type Repository, unfinishedOperation } from './repository.ts'
+import { createRef, moveRefs, readRefs } from './refs.ts'
+import { exclusively, type Repository, remembered, unfinishedOperation } from './repository.ts'
 import { identityEnv, ralph } from './settings.ts'
 import { readUserIndex } from './user-index.ts'
 import { readWorkingTree } from './working-tree.ts'
@@ -50,10 +50,13 @@ export async function keepPosition(repository: Repository, position: Position, r
     writeStart(repository, base, position)
     const clean = tree === (await treeOf(repository, head))
     if (clean && position.kept.has(head)) return base
+    const message = 'Ralph: the state before an attempt'
     const commit = clean
       ? head
-      : await stateCommit(repository, { tree, parents: [head], message: `Ralph: state before ${ref}` })
-    await mustGit(realDir(repository), ['update-ref', '-m', 'ralph: snapshot', ref, commit])
+      : await remembered(repository, `state ${tree} ${head}`, () =>
+          stateCommit(repository, { tree, parents: [head], message }),
+        )
+    await createRef(repository, ref, commit)
     return base
   })
 }

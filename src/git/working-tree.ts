@@ -4,9 +4,9 @@ import type { ChangedFile } from '../core/outcome.ts'
 import { fsPath, statOf } from './bytes.ts'
 import { fields, git, mustGit } from './git.ts'
 import { excludeFile, preparePrivateDirs, rawDir, realDir } from './private-dir.ts'
-import { buildIndex, prepareIndex, rememberIndex, removeFromIndex } from './private-index.ts'
+import { buildIndex, isIndexReady, prepareIndex, rememberIndex, removeFromIndex } from './private-index.ts'
 import type { Repository } from './repository.ts'
-import { fromTop, inScratch, isBehindLink, pathspec, scratchPattern } from './scope.ts'
+import { fromTop, inScratch, isBehindLink, ownPatterns, pathspec } from './scope.ts'
 import type { UserIndex } from './user-index.ts'
 
 /** The content of the project folder: tracked files and untracked ones that are not ignored. */
@@ -32,7 +32,8 @@ export async function readWorkingTree(
   options: { dropIgnored: boolean },
 ): Promise<WorkingTree> {
   preparePrivateDirs(repository)
-  await prepareIndex(repository, options.dropIgnored)
+  // Without waiting for nothing: the scan takes longest, so it has to start first.
+  if (!isIndexReady(repository)) await prepareIndex(repository, options.dropIgnored)
   const read = await updateIndex(repository, userIndex)
   if ('tree' in read) return read
   // Objects that the index names are gone (`git gc --prune=now`), or files changed under our hands: read all again.
@@ -84,7 +85,7 @@ async function scanFiles(repository: Repository): Promise<string[]> {
     '-d',
     '-o',
     '--exclude-standard',
-    ...scratchPattern(repository),
+    ...ownPatterns(repository),
     ...pathspec(repository),
   ]
   return fields(await mustGit(rawDir(repository), args))

@@ -13,7 +13,7 @@ export type Descendants = {
 }
 
 /** Pauses between looks in milliseconds: children are born early. Then `usual`, or `soon` after some output. */
-const early = [2, 5, 10, 20, 40, 80, 150, 300]
+const early = [10, 15, 25, 50, 100, 200, 400]
 const usual = 800
 const soon = 200
 /** A full look takes about 10 µs for each process of the machine; at most this part of the time is spent on looks. */

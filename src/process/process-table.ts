@@ -70,7 +70,7 @@ export function parseStat(stat: string): ProcessEntry | null {
   // The name of the program stands in brackets and may hold anything; fields are counted from behind it.
   const end = stat.lastIndexOf(')')
   if (end < 0) return null
-  const fields = stat.slice(end + 2, end + 400).split(' ')
+  const fields = stat.slice(end + 2).split(' ', 20)
   const [state, ppid, , session] = fields
   const start = fields[19]
   if (state === 'Z' || state === 'X' || start === undefined) return null

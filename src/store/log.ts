@@ -23,7 +23,7 @@ export interface Log {
   counts(): Promise<Record<TaskStatus, number>>
   /** The done tasks by what proves them, likewise. */
   proofs(): Promise<Record<Proof, number>>
-  /** Open tasks, read lazily: first those already begun, then the others, each in rank order. */
+  /** What may be worked on, read lazily: first what has begun (whatever its status), then open tasks, each in rank order. */
   candidates(): Iterable<Candidate> | AsyncIterable<Candidate>
   /** Whether all of these are done; used while choosing. */
   isDone(id: string): boolean | Promise<boolean>

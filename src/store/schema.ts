@@ -79,6 +79,7 @@ function createTables(db: Database): void {
     );
     create index task_proof on task (status, proof);
     create index task_order on task (status, begun, rank, id);
+    create index task_begun on task (begun, rank, id);
     create table run (id text primary key, started_at integer not null, state text not null);
     create index run_started on run (started_at);
     create table request (

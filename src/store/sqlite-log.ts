@@ -81,15 +81,18 @@ function parseRun(row: RunRow | undefined): RunState | null {
   return row ? (JSON.parse(row.state) as RunState) : null
 }
 
-/** By pages that grow: mostly the first few tasks are enough, and no read is left open while the caller thinks. */
+/**
+ * By pages that grow: mostly the first few tasks are enough, and no read is left open while the caller thinks. Begun
+ * ones come whatever their status: a task that ended while its work still lies in the tree has that put back first.
+ */
 function* candidates(db: Database): Generator<Candidate> {
-  const sql = `select id, rank, needs, begun, wait_until from task
-    where status = 'open' and begun = ? and (rank, id) > (?, ?) order by rank, id limit ?`
-  for (const begun of [1, 0]) {
+  for (const which of ['begun = 1', "status = 'open' and begun = 0"]) {
+    const sql = `select id, rank, needs, begun, wait_until from task
+      where ${which} and (rank, id) > (?, ?) order by rank, id limit ?`
     let rank = Number.MIN_SAFE_INTEGER
     let id = ''
     for (let size = 16; ; size = Math.min(size * 4, 1024)) {
-      const page = db.all<CandidateRow>(sql, begun, rank, id, size)
+      const page = db.all<CandidateRow>(sql, rank, id, size)
       for (const row of page) {
         yield {
           id: row.id,

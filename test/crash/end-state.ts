@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { TaskState } from '../../src/core/state.ts'
 import { type Health, isSound } from '../../src/store/check.ts'
+import type { Log } from '../../src/store/log.ts'
 import { openStore } from '../../src/store/sqlite.ts'
 import type { TestProject } from '../helpers/ralph.ts'
 
@@ -17,6 +18,7 @@ export async function endState(project: TestProject): Promise<EndState> {
     return {
       journal: isSound(health) ? 'sound' : health,
       tasks: Object.fromEntries(tasks.map(({ id, state }) => [id, foldOf(state)])),
+      kept: await keptWork(project, store.log),
       state: JSON.parse(project.read('.ralph/state.json')),
       progress: project
         .read('progress.txt')
@@ -39,6 +41,7 @@ export async function endState(project: TestProject): Promise<EndState> {
 export type EndState = {
   journal: 'sound' | Health
   tasks: Record<string, unknown>
+  kept: string[]
   state: unknown
   progress: string[]
   files: Record<string, string>
@@ -74,6 +77,18 @@ function foldOf(state: TaskState): unknown {
   }
 }
 
+/** What came of each failed attempt's work: the files that differ from the branch it was made on. */
+async function keptWork(project: TestProject, log: Log): Promise<string[]> {
+  const found: string[] = []
+  for await (const { stream, event } of log.events()) {
+    if (event.type !== 'step.finished' || event.outcome.kind !== 'restore') continue
+    const { kept } = event.outcome
+    const files = kept === null ? 'nothing' : project.git('diff', '--name-only', 'main', kept, '--', 'work', 'src')
+    found.push(`${stream}: ${files}`)
+  }
+  return found
+}
+
 /** Every file of the project, byte for byte, but those that hold times or belong to git. */
 function contents(root: string): Record<string, string> {
   const skipped = /^(?:\.git|\.ralph)(?:\/|$)|^progress\.txt$|^ralph\.log$/u
@@ -84,9 +99,11 @@ function contents(root: string): Record<string, string> {
   )
 }
 
-/** What a write or a git process that was cut off may leave behind, and nothing may. */
+/** Half-written files and locks that somebody would stumble over. Ralph's own folders of a step may hold remains. */
 function litter(root: string): string[] {
-  return allFiles(root).filter(name => /\.tmp$|\.lock$|\.ralph-\d+$|\/processes\.[0-9a-f]+/u.test(name))
+  return allFiles(root).filter(
+    name => /\.tmp$|\.lock$|\.ralph-\d+$/u.test(name) && !/^\.ralph\/(?:git|runs)\//u.test(name),
+  )
 }
 
 function allFiles(root: string): string[] {

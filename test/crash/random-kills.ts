@@ -84,7 +84,7 @@ async function torment(project: CrashProject, random: () => number, most: number
 /** Sometimes while it starts, mostly while it works; counted from its first word, so that a slow machine does not matter. */
 function killLater(running: ReturnType<typeof startRalph>, random: () => number): () => void {
   const early = random() < 0.25
-  const wait = 20 + random() * (early ? 300 : 680)
+  const wait = 20 + random() * (early ? 300 : 980)
   let timer: NodeJS.Timeout | undefined
   const begin = () => {
     timer = setTimeout(() => running.kill('SIGKILL'), wait)
