@@ -2,14 +2,15 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { processStart } from '../store/alive.ts'
 
-/** `.<file>.<pid>-<random>.tmp`, as `temporaryName` in store/atomic-file.ts makes it. */
-const draft = /^\..+\.(\d+)-[0-9a-f]{12}\.tmp$/u
+/** `.<file>.<pid>-<random>.tmp` of store/atomic-file.ts, `<file>.ralph-<pid>` of git/user-index.ts. */
+const draft = /(?:^\..+\.(?<writer>\d+)-[0-9a-f]{12}\.tmp|\.ralph-(?<other>\d+))$/u
 
 /** Takes away what writers that were killed between write and rename left in these folders. */
 export function sweepDrafts(folders: Iterable<string>): void {
   for (const folder of new Set(folders)) {
     for (const name of namesIn(folder)) {
-      const pid = Number(draft.exec(name)?.[1])
+      const { writer, other } = draft.exec(name)?.groups ?? {}
+      const pid = Number(writer ?? other)
       if (pid > 0 && processStart(pid) === null) rmSync(join(folder, name), { force: true })
     }
   }

@@ -80,8 +80,13 @@ export async function oneStep(
   return { type: 'step', task: choice.id }
 }
 
-/** Performs effects of one task until one stage is done and nothing but a stage is next. */
+/** Performs effects of one task until one stage is done and nothing but a stage is next; then writes the preset's files. */
 async function performStep(context: Context, task: string): Promise<void> {
+  await performEffects(context, task)
+  await projectFiles(context)
+}
+
+async function performEffects(context: Context, task: string): Promise<void> {
   let staged = false
   for (;;) {
     const state = await context.journal.task(task)
@@ -94,7 +99,6 @@ async function performStep(context: Context, task: string): Promise<void> {
       return
     staged ||= isStage(effect)
     await perform(context, task, effect)
-    await projectFiles(context)
     const after = await context.journal.task(task)
     // A step that was interrupted is taken again later, not at once.
     if (

@@ -188,9 +188,12 @@ export async function openEngine(open: OpenOptions): Promise<{ context: Context;
   }
 }
 
-/** Where the preset's files are written. */
+/** Where files are replaced: the preset's own, the user's index, and where each attempt began. */
 function writtenFolders({ root, layout, backlog }: OpenOptions): string[] {
-  return [...layout.state, ...backlog.tasks.map(task => task.spec)].map(file => dirname(join(root, file)))
+  const files = [...layout.state, ...backlog.tasks.map(task => task.spec)]
+  return ['.git', '.ralph/git/positions', ...files.map(file => dirname(file))].map(folder =>
+    join(root, folder),
+  )
 }
 
 async function beginRun(

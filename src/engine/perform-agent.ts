@@ -83,7 +83,7 @@ export async function performAgent(context: Context, task: string, stageName: st
 /** Where the step begins; on the branch the user asked for, when a new attempt begins. */
 async function startingPosition(context: Context, state: TaskState): Promise<Position> {
   const { settings, workspace, journal } = context
-  const position = await workspace.position()
+  const position = await workspace.following()
   if (settings.branch === null || state.base !== null) return position
   const { id } = state.task
   const name = settings.branch

@@ -67,6 +67,7 @@ async function runGates(
     onCancel: stop,
   })
   try {
+    workspace.outdated()
     const results = await runCommands({
       commands,
       cwd: context.root,

@@ -30,6 +30,7 @@ async function write(context: Context, events: News[]): Promise<void> {
     events,
     attempts: journal.rules.workflow.limits.attempts ?? 0,
   })
+  context.workspace.wrote(events.map(one => one.after.task.spec))
   await store.log.setNote(cursor, String(upTo))
 }
 

@@ -14,7 +14,7 @@ import { realDir } from '../git/private-dir.ts'
 import { putBack, restorePaths } from '../git/put-back.ts'
 import { openRepository } from '../git/repository.ts'
 import { fromTop } from '../git/scope.ts'
-import { forgetPositions, keepPosition, takePosition } from '../git/snapshot.ts'
+import { advancePosition, forgetPositions, keepPosition, takePosition } from '../git/snapshot.ts'
 import { diffTrees } from '../git/tree-diff.ts'
 import { treeReader } from '../git/tree-reader.ts'
 
@@ -28,6 +28,12 @@ export type Workspace = {
    */
   claimUserFiles(options: { inPlace: boolean; underWay: string[] }): Promise<void>
   position(): Promise<Position>
+  /** The position for a step that follows the last look at once: only what Ralph wrote since is looked at again. */
+  following(): Promise<Position>
+  /** Ralph wrote these files. */
+  wrote(paths: string[]): void
+  /** Other programs may have changed files since the last look. */
+  outdated(): void
   /** Where it stood when last looked at; good as long as only Ralph has worked here since. */
   known(): Promise<Position>
   /** Makes a position last, under `refs/ralph/<name>`. */
@@ -55,6 +61,9 @@ export type Workspace = {
   reader(tree: string): TreeReader
 }
 
+/** Within this many milliseconds of the last look, nothing but Ralph itself is expected to have changed anything. */
+const justNow = 1_000
+
 export async function openWorkspace(options: {
   root: string
   home: string
@@ -70,7 +79,9 @@ export async function openWorkspace(options: {
   const repository = await openRepository(root, { scratch: home, own: options.files, recovering, busy: true })
   let userFiles: string[] = []
   let last: Position | null = null
+  const written = new Set<string>()
   const look = async () => {
+    written.clear()
     last = await takePosition(repository)
     return last
   }
@@ -90,6 +101,19 @@ export async function openWorkspace(options: {
       if (userFiles.length > 0 && !inPlace) throw dirtyRefusal(userFiles)
     },
     position: look,
+    following: async () => {
+      // A user's edit in between would be taken for the agent's; so would one while the agent runs.
+      if (!last || Date.now() - last.at > justNow) return look()
+      last = await advancePosition(repository, last, [...written])
+      written.clear()
+      return last
+    },
+    wrote: paths => {
+      for (const path of paths) if (path !== '') written.add(path)
+    },
+    outdated: () => {
+      last = null
+    },
     known: async () => last ?? look(),
     keep: (position, name) => keepPosition(repository, position, ref(name)),
     forgetAllBut: async snapshots => {

@@ -3,7 +3,7 @@ import { UserError } from '../core/errors.ts'
 import { fsPath, statOf } from './bytes.ts'
 import { fields, git, mustGit } from './git.ts'
 import { lfsPointer } from './lfs.ts'
-import { commitIndex, plainDir, preparePrivateDirs, realDir } from './private-dir.ts'
+import { commitIndex, plainDir, preparePrivateDirs, realDir, userIndexDir } from './private-dir.ts'
 import { exclusively, type Repository } from './repository.ts'
 import { zeroId } from './restore-files.ts'
 import { toTop } from './scope.ts'
@@ -146,7 +146,7 @@ async function stage(repository: Repository, paths: string[], filters: Map<strin
 /** An editor may hold the lock for a moment. */
 async function updateUserIndex(repository: Repository, stdin: string): Promise<void> {
   for (let tries = 0; ; tries++) {
-    const result = await git(realDir(repository), ['update-index', '-z', '--replace', '--index-info'], {
+    const result = await git(userIndexDir(repository), ['update-index', '-z', '--replace', '--index-info'], {
       stdin,
     })
     if (result.code === 0) return

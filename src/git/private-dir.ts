@@ -19,7 +19,15 @@ export function plainDir(repository: Repository): Place {
   return place(repository, 'plain', commitIndex(repository))
 }
 
-/** The user's git directory: references, the user's index, worktrees. Never working files. */
+/**
+ * The user's own index, but in our directory: whoever writes an index compares files that changed in the second they
+ * were staged, and would run filters for that.
+ */
+export function userIndexDir(repository: Repository): Place {
+  return place(repository, 'plain', path.join(repository.gitDir, 'index'))
+}
+
+/** The user's git directory: references and worktrees, and to look into his index. Nothing that reads or writes files. */
 export function realDir(repository: Repository): Place {
   return {
     ...helped(repository),

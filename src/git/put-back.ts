@@ -10,7 +10,7 @@ import { fields, git, mustGit } from './git.ts'
 import { keepState } from './keep-state.ts'
 import { clearLeftovers } from './leftovers.ts'
 import { type Position, readStart, type Start } from './position.ts'
-import { rawDir, realDir } from './private-dir.ts'
+import { rawDir, userIndexDir } from './private-dir.ts'
 import { rememberIndex, removeFromIndex } from './private-index.ts'
 import { moveHead, moveRefs, type RefMove, refMoves } from './refs.ts'
 import { exclusively, type Repository } from './repository.ts'
@@ -213,7 +213,7 @@ async function restoreReferences(
 async function restoreIndex(repository: Repository, start: Start, now: Position): Promise<void> {
   if (start.position) return putBackUserIndex(repository, start.position.index, start.indexBytes)
   // The copy is lost. Staged work cannot be known, but the index must at least fit the commit.
-  if (now.head !== start.base.head) await mustGit(realDir(repository), ['read-tree', start.base.head])
+  if (now.head !== start.base.head) await mustGit(userIndexDir(repository), ['read-tree', start.base.head])
 }
 
 async function checkResult(

@@ -9,7 +9,7 @@ import { createRef, moveRefs, readRefs } from './refs.ts'
 import { exclusively, type Repository, remembered, unfinishedOperation } from './repository.ts'
 import { identityEnv, ralph } from './settings.ts'
 import { readUserIndex } from './user-index.ts'
-import { readWorkingTree } from './working-tree.ts'
+import { readWorkingTree, storeFiles } from './working-tree.ts'
 
 /** Where the repository stands now. Two git processes side by side when nothing changed since the last time. */
 export async function takePosition(repository: Repository): Promise<Position> {
@@ -33,6 +33,22 @@ export async function lookAround(
   ])
   const unfinished = unfinishedOperation(repository)
   return { at, ...refs, ...files, index, stashLog, unfinished, excludes: repository.settings.excludes }
+}
+
+/**
+ * The position after the engine itself wrote these files, when nobody else can have worked here since `last` was taken.
+ * Saves looking at all the others.
+ */
+export async function advancePosition(
+  repository: Repository,
+  last: Position,
+  paths: string[],
+): Promise<Position> {
+  return exclusively(repository, async () => {
+    if (repository.cache.tree !== last.tree) return lookAround(repository, { dropIgnored: true })
+    const tree = paths.length === 0 ? last.tree : await storeFiles(repository, paths)
+    return { ...last, at: Date.now(), tree, delta: null }
+  })
 }
 
 /**

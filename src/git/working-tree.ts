@@ -6,7 +6,7 @@ import { fields, git, mustGit } from './git.ts'
 import { excludeFile, preparePrivateDirs, rawDir, realDir } from './private-dir.ts'
 import { buildIndex, isIndexReady, prepareIndex, rememberIndex, removeFromIndex } from './private-index.ts'
 import type { Repository } from './repository.ts'
-import { fromTop, inScratch, isBehindLink, ownPatterns, pathspec } from './scope.ts'
+import { fromTop, inScratch, isBehindLink, ownPatterns, pathspec, toTop } from './scope.ts'
 import type { UserIndex } from './user-index.ts'
 
 /** The content of the project folder: tracked files and untracked ones that are not ignored. */
@@ -73,6 +73,16 @@ async function updateIndex(
   const exact = before !== null && forced.length === 0 && !found.unclear
   const files = tree === before ? [] : found.files
   return { tree, unstored: found.unstored, delta: exact ? { from: before, files } : null }
+}
+
+/** Takes the content of a few files into the private index; the tree that follows. */
+export async function storeFiles(repository: Repository, paths: string[]): Promise<string> {
+  const raw = rawDir(repository)
+  const stdin = paths.map(path => `${toTop(repository, path)}\0`).join('')
+  await mustGit(raw, ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'], { stdin })
+  const tree = (await mustGit(raw, ['write-tree'])).trim()
+  rememberIndex(repository, tree)
+  return tree
 }
 
 /** One process says what differs from the private index: `R` gone, `C` changed, `?` new. */

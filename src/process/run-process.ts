@@ -151,8 +151,7 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
     await output.drain()
   } finally {
     run.descendants?.stop()
-    await leashed.release()
-    await output.close()
+    await Promise.all([leashed.release(), output.close()])
     record.close()
   }
   if (run.failure) throw run.failure.error

@@ -106,6 +106,8 @@ type Libsql = new (
 }
 
 function connectLibsql(path: string, readOnly: boolean): Connection {
+  // libsql looks for the C library in a report of the whole process; the network's part of it takes a while.
+  if (process.report) Object.assign(process.report, { excludeNetwork: true })
   const Database = createRequire(import.meta.url)('libsql') as Libsql
   // It has no option for read-only, but it understands SQLite's own addresses.
   const db = new Database(readOnly ? `${pathToFileURL(path).href}?mode=ro` : path)

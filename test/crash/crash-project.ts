@@ -10,6 +10,8 @@ export type CrashOptions = {
   /** Shell lines that an agent plays, by `task:attempt`; `*` for all others. `$task` and `$attempt` are set. */
   plays: Record<string, string>
   config?: string[]
+  /** The gates of every story, as the configuration writes them. */
+  verify?: string
   files?: Record<string, string>
 }
 
@@ -23,7 +25,7 @@ export function crashProject(options: CrashOptions): CrashProject {
     'ralph.config.yaml': [
       // A shell, not node: hundreds of agents are started.
       'agent: { command: ["sh", "../outside/agent.sh"] }',
-      'verify: ["sh check.sh"]',
+      `verify: ${options.verify ?? '["sh check.sh"]'}`,
       'sandbox: none',
       ...(options.config ?? []),
       '',

@@ -77,7 +77,10 @@ function trap(project: TempProject, log: string): void {
 
 describe('hostile configuration', () => {
   it('runs nothing, whatever the engine asks of git', async () => {
-    const project = tempProject({ 'a.txt': 'one\n', 'b.o': 'two\n', 'c.i': 'three\n' })
+    const project = tempProject({ 'a.txt': 'one\n', 'b.o': 'two\n', 'c.i': 'three\n', 'racy.txt': 'four\n' })
+    // A file from the future is one that git cannot trust by its time: whoever writes the index has to read it.
+    fs.utimesSync(path.join(project.root, 'racy.txt'), 4e9, 4e9)
+    project.git('add', 'racy.txt')
     const log = path.join(tempFolder(), 'log')
     const repository = await openRepository(project.root)
     const first = await takePosition(repository)

@@ -158,6 +158,29 @@ describe('keeping a position', () => {
     expect(kept()).toHaveLength(3)
   })
 
+  it('takes any name that git takes, and no other', async () => {
+    const project = tempProject()
+    project.write('b.txt', 'untracked\n')
+    const repository = await openRepository(project.root)
+    const position = await takePosition(repository)
+    const names = ['refs/ralph/run.1/story-1.2', 'refs/ralph/run.1/täsk/7']
+    for (const name of names) {
+      await keepPosition(repository, position, name)
+      expect(project.git('rev-parse', `${name}^{tree}`).trim()).toBe(position.tree)
+    }
+    for (const name of [
+      'refs/ralph/a b',
+      'refs/ralph/a..b',
+      'refs/ralph/x.lock',
+      'refs/ralph/run.1',
+      'refs/heads/main',
+    ]) {
+      await expect(keepPosition(repository, position, name), name).rejects.toThrow()
+    }
+    expect(project.git('for-each-ref', '--format=%(refname)', 'refs/ralph').trim().split('\n')).toEqual(names)
+    expect(project.git('fsck')).toBe('')
+  })
+
   it('survives a garbage collection', async () => {
     const project = tempProject()
     project.write('b.txt', 'untracked\n')
