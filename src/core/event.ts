@@ -68,7 +68,7 @@ export type Base = {
   branch: string | null
   /** The content of the whole working tree, tracked and untracked. */
   tree: string
-  /** The ref that keeps that tree; empty when nothing had to be kept. */
+  /** The name it is kept under (a ref, where something would be lost otherwise); empty when it is only told. */
   snapshot: string
 }
 

@@ -6,6 +6,7 @@ import { ago, plural } from '../core/text.ts'
 import { chooseTask, type Scope } from './choose-task.ts'
 import type { Context } from './context.ts'
 import { handleRequests } from './control.ts'
+import { LeaseLost } from './lease.ts'
 import { perform } from './perform.ts'
 import { projectFiles } from './project-files.ts'
 import { forgetOldSnapshots } from './tidy.ts'
@@ -50,6 +51,17 @@ export async function oneStep(
   scope: Scope,
   warned: Set<string> = new Set(),
 ): Promise<Turn> {
+  try {
+    await context.lease.assertHeld()
+    return await takeStep(context, scope, warned)
+  } catch (error) {
+    // Whatever went wrong: when the lease is gone, that is what is to be told.
+    const lost = await context.lease.confirm().catch((why: unknown) => why)
+    throw lost instanceof LeaseLost ? lost : error
+  }
+}
+
+async function takeStep(context: Context, scope: Scope, warned: Set<string>): Promise<Turn> {
   const { journal, store, clock, report } = context
   const asked = await handleRequests({ dispatch: store.dispatch, journal, log: store.log, clock })
   await projectFiles(context)

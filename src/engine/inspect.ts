@@ -41,7 +41,11 @@ export async function inspect(options: {
   const violations: Violation[] = [
     ...(await journalViolations(context, state.task.id, head)),
     ...(await mendStateFiles(context.root, stateFiles)),
-    ...(await workspace.audit(before, after)),
+    ...(await workspace.audit(
+      before,
+      after,
+      state.evidence.change?.files.map(file => `/${file.path}`) ?? [],
+    )),
     ...fileViolations(theirs, {
       protect: context.protect,
       gateFiles: [],

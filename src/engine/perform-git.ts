@@ -15,7 +15,13 @@ export async function performRestore(context: Context, task: string): Promise<vo
   const ended = state.status === 'failed' || state.status === 'halted'
   const branch =
     kept && ended && journal.rules.workflow.git.onFail === 'branch'
-      ? await workspace.failureBranch(task, clock.now(), kept)
+      ? await workspace.failureBranch({
+          task,
+          at: clock.now(),
+          base: state.base,
+          kept,
+          message: `Ralph Loop failed: ${task}\n\n${state.note}\n`,
+        })
       : null
   const outcome: RestoreOutcome = { kind: 'restore', kept, branch }
   await journal.record(task, {

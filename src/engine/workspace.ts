@@ -17,6 +17,7 @@ import { fromTop } from '../git/scope.ts'
 import { advancePosition, forgetPositions, keepPosition, takePosition } from '../git/snapshot.ts'
 import { diffTrees } from '../git/tree-diff.ts'
 import { treeReader } from '../git/tree-reader.ts'
+import { workCommit } from '../git/work-commit.ts'
 
 export type { Position } from '../git/position.ts'
 
@@ -44,7 +45,8 @@ export type Workspace = {
   changes(from: Base | Position, to: Position): Promise<Changes>
   addedLines(from: Position, to: Position, paths: string[]): Promise<Map<string, string[]>>
   diff(from: Position, to: Position): Promise<string>
-  audit(from: Position, to: Position): Promise<Violation[]>
+  /** `earlier`: files that earlier stages of the same attempt left uncommitted. */
+  audit(from: Position, to: Position, earlier: string[]): Promise<Violation[]>
   /** Puts everything but the engine's own files back; the ref that keeps the undone work, or null when there was none. */
   putBack(base: Base, name: string): Promise<string | null>
   restorePaths(base: Base, paths: string[]): Promise<void>
@@ -54,7 +56,14 @@ export type Workspace = {
   sameContent(a: string, b: string): Promise<boolean>
   /** Commits the working-tree content of exactly these paths; null when there is nothing to commit. */
   commit(paths: string[], message: string, head: string): Promise<string | null>
-  failureBranch(task: string, at: number, kept: string): Promise<string>
+  /** Puts failed work on a branch of its own: what the attempt changed, and nothing else of the folder. */
+  failureBranch(failed: {
+    task: string
+    at: number
+    base: Base
+    kept: string
+    message: string
+  }): Promise<string>
   /** Makes a branch the current one without touching a file; false when it was already. */
   enterBranch(position: Position, name: string): Promise<boolean>
   /** The files of a stored tree. */
@@ -123,8 +132,8 @@ export async function openWorkspace(options: {
     changes: (from, to) => changesBetween(repository, from, to),
     addedLines: (from, to, paths) => addedLines(repository, from, to, paths),
     diff: (from, to) => patchBetween(repository, from, to),
-    audit: (from, to) =>
-      auditPositions(repository, from, to, { tolerated: [...owned, ...protect], userFiles }),
+    audit: (from, to, earlier) =>
+      auditPositions(repository, from, to, { tolerated: [...owned, ...protect, ...earlier], userFiles }),
     putBack: async (base, name) => {
       const { kept, position } = await putBack(repository, base, { keepAs: ref(name), exclude: owned })
       last = position
@@ -144,7 +153,8 @@ export async function openWorkspace(options: {
       last = null
       return (await commitPaths(repository, { paths, message, head })).commit
     },
-    failureBranch: (task, at, kept) => failureBranch(repository, task, new Date(at), kept),
+    failureBranch: async ({ task, at, base, kept, message }) =>
+      failureBranch(repository, task, new Date(at), await workCommit(repository, { base, kept, message })),
     enterBranch: (position, name) => {
       last = null
       return enterBranch(repository, position, name)

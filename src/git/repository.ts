@@ -70,12 +70,15 @@ export async function openRepository(folder: string, options: OpenOptions = {}):
     readConfiguration({ cwd: root }),
   ])
   checkVersion(version.stdout)
+  const scratch = path.resolve(root, options.scratch ?? '.ralph')
   const repository: Repository = {
     root,
     ...found,
-    scratch: path.resolve(root, options.scratch ?? '.ralph'),
+    scratch,
     own: options.own ?? [],
-    runner: options.busy ? createRunner(gitEnvironment(found.top, false)) : null,
+    runner: options.busy
+      ? createRunner(path.join(scratch, 'git', 'calls'), gitEnvironment(found.top, false))
+      : null,
     settings: settingsFrom(values, found.commonDir),
     cache: {
       tree: null,

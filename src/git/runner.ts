@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { encode } from './bytes.ts'
 
@@ -26,9 +25,8 @@ export type RunnerCall = {
 /** As many helpers as there are calls worth making at once. */
 const most = 2
 
-export function createRunner(env: Record<string, string>): Runner {
-  const folder = mkdtempSync(join(tmpdir(), 'ralph-git-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+/** `folder`: where the calls' input and output lie, each until the next call. */
+export function createRunner(folder: string, env: Record<string, string>): Runner {
   const idle: Helper[] = []
   const waiting: ((helper: Helper) => void)[] = []
   let made = 0
@@ -36,6 +34,7 @@ export function createRunner(env: Record<string, string>): Runner {
   const take = async (): Promise<Helper> => {
     const free = idle.pop()
     if (free) return free
+    if (made === 0) emptyFolder(folder)
     if (made < most) return startHelper(join(folder, String(made++)), env)
     return new Promise(resolve => waiting.push(resolve))
   }
@@ -55,6 +54,11 @@ export function createRunner(env: Record<string, string>): Runner {
       }
     },
   }
+}
+
+function emptyFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
 }
 
 type Helper = { files: string; alive(): boolean; run: Runner['run'] }

@@ -5,6 +5,7 @@ import type { Base } from '../core/event.ts'
 import { mustGit } from './git.ts'
 import { deleteRecords, type Position, writeStart } from './position.ts'
 import { rawDir, realDir } from './private-dir.ts'
+import { isIndexReady } from './private-index.ts'
 import { createRef, moveRefs, readRefs } from './refs.ts'
 import { exclusively, type Repository, remembered, unfinishedOperation } from './repository.ts'
 import { identityEnv, ralph } from './settings.ts'
@@ -45,7 +46,8 @@ export async function advancePosition(
   paths: string[],
 ): Promise<Position> {
   return exclusively(repository, async () => {
-    if (repository.cache.tree !== last.tree) return lookAround(repository, { dropIgnored: true })
+    const intact = isIndexReady(repository) && repository.cache.tree === last.tree
+    if (!intact) return lookAround(repository, { dropIgnored: true })
     const tree = paths.length === 0 ? last.tree : await storeFiles(repository, paths)
     return { ...last, at: Date.now(), tree, delta: null }
   })

@@ -77,6 +77,7 @@ async function updateIndex(
 
 /** Takes the content of a few files into the private index; the tree that follows. */
 export async function storeFiles(repository: Repository, paths: string[]): Promise<string> {
+  preparePrivateDirs(repository)
   const raw = rawDir(repository)
   const stdin = paths.map(path => `${toTop(repository, path)}\0`).join('')
   await mustGit(raw, ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'], { stdin })

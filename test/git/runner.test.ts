@@ -16,7 +16,10 @@ describe('the git runner', () => {
   afterEach(() => rmSync(root, { recursive: true, force: true }))
 
   const places = () =>
-    [{ cwd: root }, { cwd: root, runner: createRunner(gitEnvironment(root, false)) }] as const
+    [
+      { cwd: root },
+      { cwd: root, runner: createRunner(path.join(root, '.calls'), gitEnvironment(root, false)) },
+    ] as const
 
   it('passes words, input, variables and exit codes as they are', async () => {
     const strange = [
