@@ -8,6 +8,7 @@ import type { Context } from './context.ts'
 import { handleRequests } from './control.ts'
 import { LeaseLost } from './lease.ts'
 import { perform } from './perform.ts'
+import { plainError } from './plain-error.ts'
 import { projectFiles } from './project-files.ts'
 import { forgetOldSnapshots } from './tidy.ts'
 
@@ -57,7 +58,7 @@ export async function oneStep(
   } catch (error) {
     // Whatever went wrong: when the lease is gone, that is what is to be told.
     const lost = await context.lease.confirm().catch((why: unknown) => why)
-    throw lost instanceof LeaseLost ? lost : error
+    throw lost instanceof LeaseLost ? lost : plainError(error, context.home)
   }
 }
 

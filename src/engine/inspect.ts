@@ -32,7 +32,11 @@ export async function inspect(options: {
   const { context, state, stage, before, base, stateFiles, head, files } = options
   const { workspace, settings } = context
   const after = await workspace.position()
-  const { files: changed, commits } = await workspace.changes(before, after)
+  const earlier = state.evidence.change?.files.map(file => `/${file.path}`) ?? []
+  const [{ files: changed, commits }, audited] = await Promise.all([
+    workspace.changes(before, after),
+    workspace.audit(before, after, earlier),
+  ])
   const theirs = changed.filter(file => !matchesAny(file.path, [...context.layout.owned, settings.log]))
 
   // For people only, so it may take its time beside the checks.
@@ -41,11 +45,7 @@ export async function inspect(options: {
   const violations: Violation[] = [
     ...(await journalViolations(context, state.task.id, head)),
     ...(await mendStateFiles(context.root, stateFiles)),
-    ...(await workspace.audit(
-      before,
-      after,
-      state.evidence.change?.files.map(file => `/${file.path}`) ?? [],
-    )),
+    ...audited,
     ...fileViolations(theirs, {
       protect: context.protect,
       gateFiles: [],

@@ -26,6 +26,7 @@ import { sweepDrafts } from './drafts.ts'
 import { faultPoint } from './fault-point.ts'
 import { openJournal } from './journal.ts'
 import { type Lease, takeLease } from './lease.ts'
+import { plainError } from './plain-error.ts'
 import { catchUpFiles } from './project-files.ts'
 import { finishRestores, isCutOff, recoverInterrupted, underWay } from './resume.ts'
 import { openWorkspace } from './workspace.ts'
@@ -94,8 +95,18 @@ export type OpenOptions = {
   options: Record<string, unknown>
 }
 
+export type OpenEngine = { context: Context; close(): Promise<void> }
+
 /** Takes the lease, mends what a killed engine left, brings journal and files in line, and begins (or goes on with) a run. */
-export async function openEngine(open: OpenOptions): Promise<{ context: Context; close(): Promise<void> }> {
+export async function openEngine(open: OpenOptions): Promise<OpenEngine> {
+  try {
+    return await prepareEngine(open)
+  } catch (error) {
+    throw plainError(error, ralphHome(open.root))
+  }
+}
+
+async function prepareEngine(open: OpenOptions): Promise<OpenEngine> {
   const { root, settings, layout, project, rules, report } = open
   const clock = open.clock ?? systemClock
   if (process.env.RALPH_CRASH) setFileFault(() => faultPoint('file'))

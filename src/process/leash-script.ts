@@ -83,6 +83,7 @@ finish() {
     nap
     rounds=$((rounds + 1))
   done
+  [ -z "$pipes" ] || rm -f "$pipes.out" "$pipes.err"
   kill -s KILL -- "-$$"
 }
 
@@ -113,7 +114,6 @@ watch() {
     [ "$word" != done ] || kill -s KILL -- "-$$"
     [ -z "$clock" ] || kill -s USR1 "$clock"
   done
-  [ -z "$pipes" ] || rm -f "$pipes.out" "$pipes.err"
   finish
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { closeSync, constants, openSync, rmSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync, rmSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Duplex, Readable } from 'node:stream'
 import { send } from './end-processes.ts'
@@ -106,10 +106,12 @@ function pipesPath(processFile: string): string {
   return process.platform === 'linux' ? `${processFile}.${randomBytes(4).toString('hex')}` : ''
 }
 
-function openPipes(path: string): { stdout: Readable; stderr: Readable } {
+function openPipes(path: string): { stdout: Readable; stderr: Readable } | null {
+  // An engine that was frozen at this moment: the watcher has ended the program and cleared up.
+  if (!existsSync(`${path}.out`)) return null
   const open = (file: string): Readable => {
     // The end of a pipe is only told to those who opened it while somebody wrote to it; a quick program may be gone.
-    const writer = openSync(file, constants.O_WRONLY | constants.O_NONBLOCK)
+    const writer = openSync(file, constants.O_RDWR | constants.O_NONBLOCK)
     const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
     closeSync(writer)
     rmSync(file)

@@ -1,12 +1,13 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { build } from 'vite'
+import { afterAll } from 'vitest'
 
 const bundles = new Map<string, Promise<string>>()
 
 /**
  * A TypeScript program of a test as one file that plain `node` runs, for tests that kill, stop or measure a process of
- * their own. Built once per test process. It lies below `node_modules`, so that packages left outside are found.
+ * their own. Built once per test file. It lies below `node_modules`, so that packages left outside are found.
  */
 export function bundle(entry: string): Promise<string> {
   const path = resolve(entry)
@@ -36,13 +37,15 @@ async function buildOne(entry: string): Promise<string> {
 }
 
 let made: string | undefined
+afterAll(() => {
+  if (made !== undefined) rmSync(made, { recursive: true, force: true })
+})
 
 function folder(): string {
   if (made !== undefined) return made
   const cache = join(process.cwd(), 'node_modules', '.cache')
   mkdirSync(cache, { recursive: true })
   const path = mkdtempSync(join(cache, 'ralph-test-'))
-  process.once('exit', () => rmSync(path, { recursive: true, force: true }))
   made = path
   return path
 }

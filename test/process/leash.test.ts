@@ -131,8 +131,12 @@ describe.each(['dash', 'bash'].filter(hasShell))('the script under %s', shell =>
   })
 
   it('goes home without a trace when the program has ended', async () => {
-    const { child, watcher } = await start(shell, { silence: '30', table: 'proc', program: sh('exit 5') })
-    expect(await new Promise(resolve => child.once('exit', resolve))).toBe(5)
+    const { child, watcher, exit } = await start(shell, {
+      silence: '30',
+      table: 'proc',
+      program: sh('exit 5'),
+    })
+    expect(await exit).toBe(5)
     control(child).end('done\n')
     await until(() => sessionEmpty(child.pid))
     expect(await isAlive(watcher)).toBe(false)
@@ -158,7 +162,7 @@ it('reads the same processes from ps as from the kernel', async () => {
 
 type Start = { silence: string; table: string; program?: string[] }
 
-async function start(shell: string, options: Start): Promise<{ child: ChildProcess; watcher: number }> {
+async function start(shell: string, options: Start): {
   const script = options.table === 'ps' ? leashScript.replace('/proc/self/stat', '/nowhere') : leashScript
   const args = ['leash', options.silence, shop.at('record'), '', ...(options.program ?? ['sh', 'program'])]
   const child = spawn(shell, ['-c', 'eval "$RALPH_LEASH"', ...args], {
@@ -167,10 +171,11 @@ async function start(shell: string, options: Start): Promise<{ child: ChildProce
     stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
     detached: true,
   })
+  const exit = new Promise<number | null>(resolve => child.once('exit', resolve))
   const line = await new Promise<string>(resolve =>
     child.stdio[3]?.once('data', data => resolve(String(data))),
   )
-  return { child, watcher: Number.parseInt(line, 10) }
+  return { child, exit, watcher: Number.parseInt(line, 10) }
 }
 
 function control(child: ChildProcess): Writable {
