@@ -32,6 +32,8 @@ const tools = [
   { program: 'git', debian: 'git' },
   { program: 'ps', debian: 'procps' },
   { program: 'sh', debian: 'dash' },
+  { program: 'zsh', debian: 'zsh' },
+  { program: 'fish', debian: 'fish' },
 ]
 
 const built = ['dist/ralph.js', 'dist/index.js', 'dist/scripted-agent.js']

@@ -162,7 +162,7 @@ it('reads the same processes from ps as from the kernel', async () => {
 
 type Start = { silence: string; table: string; program?: string[] }
 
-async function start(shell: string, options: Start): {
+async function start(shell: string, options: Start) {
   const script = options.table === 'ps' ? leashScript.replace('/proc/self/stat', '/nowhere') : leashScript
   const args = ['leash', options.silence, shop.at('record'), '', ...(options.program ?? ['sh', 'program'])]
   const child = spawn(shell, ['-c', 'eval "$RALPH_LEASH"', ...args], {

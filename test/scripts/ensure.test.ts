@@ -179,14 +179,14 @@ describe('test-tools', () => {
   }
 
   it('says nothing when all are there', () => {
-    expect(ensure(['test-tools'], pathWith(['git', 'ps', 'sh']))).toEqual(nothing)
+    expect(ensure(['test-tools'], pathWith(['git', 'ps', 'sh', 'zsh', 'fish']))).toEqual(nothing)
   })
 
   it('names what is missing and the line to run, where it cannot install it', () => {
     const output =
       'ensure: the tests need ps, which is not on the PATH\n' +
       '  → Run: sudo apt-get install -y --no-install-recommends procps\n'
-    expect(ensure(['test-tools'], pathWith(['git', 'sh']))).toEqual({ status: 1, output })
+    expect(ensure(['test-tools'], pathWith(['git', 'sh', 'zsh', 'fish']))).toEqual({ status: 1, output })
   })
 })
 
