@@ -11,6 +11,7 @@ import { weakenedTests } from '../gates/tests-weakened.ts'
 import { gateCommands } from '../gates/verify.ts'
 import type { Head } from '../store/log.ts'
 import type { Context } from './context.ts'
+import { rescueHome } from './rescue.ts'
 import { mendStateFiles, type StateFiles } from './state-files.ts'
 import type { StepFiles } from './step-files.ts'
 import type { Position } from './workspace.ts'
@@ -31,6 +32,7 @@ export async function inspect(options: {
 }): Promise<{ change: Change; violations: Violation[] }> {
   const { context, state, stage, before, base, stateFiles, head, files } = options
   const { workspace, settings } = context
+  const rescued = await rescueHome(context, files.folder)
   const after = await workspace.position()
   const earlier = state.evidence.change?.files.map(file => `/${file.path}`) ?? []
   const [{ files: changed, commits }, audited] = await Promise.all([
@@ -43,7 +45,7 @@ export async function inspect(options: {
   const patch = changed.length > 0 ? workspace.diff(before, after) : null
 
   const violations: Violation[] = [
-    ...(await journalViolations(context, state.task.id, head)),
+    ...(rescued ? [journalGone] : await journalViolations(context, state.task.id, head)),
     ...(await mendStateFiles(context.root, stateFiles)),
     ...audited,
     ...fileViolations(theirs, {
@@ -109,20 +111,14 @@ async function mend(context: Context, base: Base, violations: Violation[]): Prom
   return false
 }
 
+const journalGone: Violation = {
+  rule: 'journal',
+  path: '',
+  detail: 'Deleted or replaced the journal (.ralph/ralph.db); it was put back',
+}
+
 /** An agent in direct mode has the user's rights and can reach the journal; it must not get away with it. */
-async function journalViolations(context: Context, task: string, head: Head | null): Promise<Violation[]> {
-  const { store } = context
-  if (store.survives() !== 'ok') {
-    await context.lease.assertHeld().catch(() => undefined)
-    await store.rescue()
-    return [
-      {
-        rule: 'journal',
-        path: '',
-        detail: 'Deleted or replaced the journal (.ralph/ralph.db); it was put back',
-      },
-    ]
-  }
+async function journalViolations({ store }: Context, task: string, head: Head | null): Promise<Violation[]> {
   const found = head ? await store.log.verifyHead(task, head) : 'same'
   if (found === 'same') return []
   throw new UserError(

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import type { Agent } from '../agents/agent.ts'
@@ -16,9 +16,10 @@ import { detectVerify } from '../gates/detect.ts'
 import type { Layout, Problem, Project } from '../layouts/layout.ts'
 import { findLayout } from '../layouts/registry.ts'
 import type { Reporter } from '../reporters/reporter.ts'
-import { setFileFault } from '../store/atomic-file.ts'
+import { makeFolder, setFileFault, writeFileAtomicSync } from '../store/atomic-file.ts'
 import { type Fence, runStream } from '../store/log.ts'
 import { openStore, type Store } from '../store/sqlite.ts'
+import { StoreError } from '../store/store-error.ts'
 import { syncBacklog } from './backlog.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Context } from './context.ts'
@@ -38,14 +39,24 @@ export function ralphHome(root: string): string {
 
 export function makeHome(root: string): string {
   const home = ralphHome(root)
-  mkdirSync(home, { recursive: true })
+  makeFolder(home)
   const ignore = join(home, '.gitignore')
-  if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+  // An empty one is what a full disk or a kill in the middle of the first write left.
+  if (!statSync(ignore, { throwIfNoEntry: false })?.size) writeFileAtomicSync(ignore, '*\n')
   return home
 }
 
 export async function openProjectStore(root: string): Promise<Store> {
-  return openStore(join(makeHome(root), 'ralph.db'))
+  const home = makeHome(root)
+  const path = join(home, 'ralph.db')
+  // An empty file would be taken for a new journal; where steps have run, it is what is left of one.
+  if (statSync(path, { throwIfNoEntry: false })?.size === 0 && hasSteps(home) && !existsSync(`${path}-wal`))
+    throw new StoreError('corrupt', path, 'it is empty')
+  return openStore(path)
+}
+
+function hasSteps(home: string): boolean {
+  return existsSync(join(home, 'runs')) && readdirSync(join(home, 'runs')).length > 0
 }
 
 /** The verify commands of a run: configured, else detected, else refused. */

@@ -16,6 +16,7 @@ import { watchForCancel } from './control.ts'
 import { inspect } from './inspect.ts'
 import { projectFiles } from './project-files.ts'
 import { renderPrompt } from './render-prompt.ts'
+import { rescueHome } from './rescue.ts'
 import { readStateFiles } from './state-files.ts'
 import { nextStep, type StepFiles, stepFiles } from './step-files.ts'
 import { stepVariable } from './step-processes.ts'
@@ -180,6 +181,7 @@ async function interrupted(
   why: Ran['stopped'],
 ): Promise<void> {
   await context.lease.assertHeld()
+  await rescueHome(context, stepFiles(context.home, step).folder)
   const kept = await context.workspace.putBack(base, `interrupted/${step}`)
   const words = { interrupt: 'was interrupted', cancel: 'was cancelled', lost: 'lost its lease' }
   await context.journal.record(task, { type: 'step.interrupted', step, why: words[why], kept })

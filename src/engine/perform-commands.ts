@@ -7,6 +7,7 @@ import { gateCommands } from '../gates/verify.ts'
 import { runProcess } from '../process/run-process.ts'
 import type { Context } from './context.ts'
 import { watchForCancel } from './control.ts'
+import { rescueHome } from './rescue.ts'
 import { nextStep, stepFiles } from './step-files.ts'
 import { stepVariable } from './step-processes.ts'
 
@@ -66,6 +67,10 @@ async function runGates(
     task,
     onCancel: stop,
   })
+  const rescue = async () => {
+    if (await rescueHome(context, files.folder))
+      context.report.note({ level: 'warning', text: 'a gate deleted .ralph/; the journal was put back' })
+  }
   try {
     workspace.outdated()
     const results = await runCommands({
@@ -80,10 +85,15 @@ async function runGates(
       mayBeat: () => context.lease.fresh(),
       secrets: context.secrets,
       signal: controller.signal,
-      run: options => runProcess({ ...options, env: { ...options.env, [stepVariable]: step } }),
+      run: async options => {
+        await rescue()
+        return runProcess({ ...options, env: { ...options.env, [stepVariable]: step } })
+      },
       onLine: line => context.report.commandOutput(task, line),
     })
-    if (controller.signal.aborted) {
+    await rescue()
+    // The leash also stops them, when this engine was frozen: that proves nothing against the task.
+    if (controller.signal.aborted || results.some(result => result.ended === 'stopped')) {
       await context.lease.assertHeld()
       await journal.record(task, { type: 'step.interrupted', step, why: 'was interrupted', kept: null })
       return

@@ -89,13 +89,6 @@ const bad: Bad[] = [
     after: project => goneChild(project),
   },
   {
-    name: 'leaves a daemon that left its session',
-    does: [{ child: { kind: 'daemon', pidFile: 'child.pid', ms: 60000 } }, { sleep: 300 }, { say: 'bye' }],
-    reason: /No completion signal in output/,
-    files: { '.gitignore': 'child.pid\n' },
-    after: project => goneChild(project),
-  },
-  {
     name: 'switches the branch',
     does: [{ git: 'checkout -q -b elsewhere' }, ...honest('1.1')],
     reason: /Switched from main to elsewhere/,

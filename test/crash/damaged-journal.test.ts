@@ -129,6 +129,23 @@ describe('a lost .ralph', () => {
     expect(end.progress.filter(line => line.startsWith('[DONE]'))).toHaveLength(2)
   })
 
+  it('H-30 deleted by a gate: the journal is put back, and nothing of it is lost', async () => {
+    made = crashProject({
+      stories: { '1.1': {}, '1.2': {} },
+      plays: { '*': honest },
+      verify: '["rm -rf .ralph", "sh check.sh"]',
+    })
+    const { code, stdout, stderr } = await ralph(made, ['run'])
+    expect(code, stdout + stderr).toBe(0)
+    expect(stdout).toContain('a gate deleted .ralph/')
+    expect(state(made)).toEqual(both)
+    expect(attemptsSeen(made)).toEqual(['1.1:1', '1.2:1'])
+    const end = await endState(made)
+    expect(end.journal).toBe('sound')
+    expect(end.status).not.toContain('.ralph')
+    expect(end.progress.filter(line => line !== '')).toHaveLength(2)
+  })
+
   it('H-30 put back from an old copy: what the journal has forgotten is done again, never taken for done', async () => {
     await halfDone()
     const copy = path.join(made.outside, 'copy')

@@ -108,6 +108,26 @@ describe('an engine that is frozen', () => {
     expect(await endState(project)).toEqual(await reference())
   }, 120_000)
 
+  it('G-11 while a gate runs: the gate is taken again, and nothing counts against the story', async () => {
+    const one = crashProject({
+      stories: { '1.1': {} },
+      plays: { '*': honest },
+      config: [`lease: ${lease}ms`, 'leash: 1s'],
+      verify: `["[ ! -e work ] || [ -e ../outside/gate ] || { : >../outside/gate; sleep 30; }"]`,
+    })
+    made.push(one)
+    const engine = start(one)
+    await until('the gate', () => existsSync(path.join(one.outside, 'gate')))
+    engine.kill('SIGSTOP')
+    await delay(lease + 1_000)
+    engine.kill('SIGCONT')
+    const { code, stdout, stderr } = await engine.ended
+    expect(code, stdout + stderr).toBe(0)
+    expect(stdout).toContain('does not count')
+    expect(callsSeen(one)).toEqual(['1.1:1'])
+    expect(one.read('progress.txt')).not.toContain('[FAIL]')
+  }, 60_000)
+
   it('G-11 at any moment: the end is the same, and whoever lost its lease says so', async () => {
     const expected = await reference()
     await Promise.all([0, 60, 150, 300, 500, 800].map(wait => freezeAfter(wait, expected)))

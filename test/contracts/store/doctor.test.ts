@@ -153,7 +153,7 @@ describe(`doctor (${driver})`, () => {
 
   it('H-30 saves the beginning of a file that was cut off', async () => {
     const kept: number[] = []
-    for (const part of [0.3, 0.45, 0.6]) {
+    for (const part of [0.4, 0.55, 0.7]) {
       path = join(folder, `cut-${part}.db`)
       to = join(folder, `saved-${part}.db`)
       writeFileSync(path, whole.subarray(0, Math.floor(whole.length * part)))
