@@ -1,9 +1,26 @@
-import { cpSync, openSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  cpSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import path from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ralph } from '../helpers/ralph.ts'
 import { state } from '../helpers/story-project.ts'
-import { attemptsSeen, type CrashProject, callsSeen, crashProject, dirtyAsUser, honest } from './crash-project.ts'
+import {
+  attemptsSeen,
+  type CrashProject,
+  callsSeen,
+  crashProject,
+  dirtyAsUser,
+  honest,
+} from './crash-project.ts'
 import { endState } from './end-state.ts'
 
 const args = ['run', '--in-place']
@@ -34,57 +51,69 @@ function database(): string {
 type Damage = { name: string; harm: () => void }
 
 const damages: Damage[] = [
-  { name: 'cut off in the middle', harm: () => truncateSync(database(), Math.floor(statSync(database()).size / 2)) },
+  {
+    name: 'cut off in the middle',
+    harm: () => truncateSync(database(), Math.floor(statSync(database()).size / 2)),
+  },
   { name: 'cut off after its first page', harm: () => truncateSync(database(), 4096 + 100) },
   { name: 'overwritten at its start', harm: () => overwrite(0, 200) },
-  { name: 'overwritten in the middle', harm: () => overwrite(4096 * 3, statSync(database()).size - 4096 * 2) },
+  {
+    name: 'overwritten in the middle',
+    harm: () => overwrite(4096 * 3, statSync(database()).size - 4096 * 2),
+  },
   { name: 'emptied', harm: () => truncateSync(database(), 0) },
   { name: 'replaced by a text', harm: () => writeFileSync(database(), 'nothing to see here\n'.repeat(500)) },
 ]
 
 /** Always the same noise, so that a failure can be repeated. */
 function overwrite(from: number, to: number): void {
-  const noise = Buffer.from(Array.from({ length: Math.max(0, to - from) }, (_, index) => (index * 167 + 13) % 251))
+  const noise = Buffer.from(
+    Array.from({ length: Math.max(0, to - from) }, (_, index) => (index * 167 + 13) % 251),
+  )
   writeSync(openSync(database(), 'r+'), noise, 0, noise.length, from)
 }
 
 describe('a damaged journal', () => {
-  it.each(damages)('H-30 $name: a clear error that names `ralph doctor`, which says what can be saved; then it goes on', async ({
-    harm,
-  }) => {
-    await halfDone()
-    harm()
-    for (const end of ['-wal', '-shm']) rmSync(`${database()}${end}`, { force: true })
-    const bytes = readFileSync(database())
+  it.each(damages)(
+    'H-30 $name: a clear error that names `ralph doctor`, which says what can be saved; then it goes on',
+    async ({ harm }) => {
+      await halfDone()
+      harm()
+      for (const end of ['-wal', '-shm']) rmSync(`${database()}${end}`, { force: true })
+      const bytes = readFileSync(database())
 
-    const refused = await ralph(made, args)
-    expect(refused.code, refused.stdout + refused.stderr).toBe(1)
-    expect(refused.stderr).toMatch(/^ralph: .*ralph\.db.*damaged.*ralph doctor/u)
-    expect(refused.stderr).not.toMatch(/internal error|^\s+at /mu)
-    // Whoever only wants to read must not make it worse.
-    expect(readFileSync(database()).equals(bytes)).toBe(true)
-    expect(callsSeen(made)).toHaveLength(2)
+      const refused = await ralph(made, args)
+      expect(refused.code, refused.stdout + refused.stderr).toBe(1)
+      expect(refused.stderr).toMatch(/^ralph: .*ralph\.db.*damaged.*ralph doctor/u)
+      expect(refused.stderr).not.toMatch(/internal error|^\s+at /mu)
+      // Whoever only wants to read must not make it worse.
+      expect(readFileSync(database()).equals(bytes)).toBe(true)
+      expect(callsSeen(made)).toHaveLength(2)
 
-    const doctor = await ralph(made, ['doctor'])
-    expect(doctor.code).toBe(1)
-    const salvaged = await ralph(made, ['doctor', '--salvage', 'saved.db'])
-    if (salvaged.code === 0) {
-      expect(doctor.stdout).toContain('ralph doctor --salvage')
-      expect(salvaged.stdout).toMatch(/^saved \d+ events? of \d+ tasks? to saved\.db/u)
-      renameSync(path.join(made.root, 'saved.db'), database())
-    } else {
-      expect(doctor.stdout).toContain('Move it away')
-      expect(salvaged.stderr).toMatch(/nothing can be saved/u)
-      expect(made.exists('saved.db')).toBe(false)
-      renameSync(database(), path.join(made.outside, 'old.db'))
-    }
-    const again = await ralph(made, args)
-    expect(again.code, again.stdout + again.stderr).toBe(0)
-    expect(state(made)).toEqual(both)
-    expect((await endState(made)).journal).toBe('sound')
-    expect(made.read('work/1.2.txt')).toBe('answer 1.2\n')
-    expect((await ralph(made, ['doctor'])).stdout).toContain('whole, and the states are what they amount to')
-  }, 60_000)
+      const doctor = await ralph(made, ['doctor'])
+      expect(doctor.code).toBe(1)
+      const salvaged = await ralph(made, ['doctor', '--salvage', 'saved.db'])
+      if (salvaged.code === 0) {
+        expect(doctor.stdout).toContain('ralph doctor --salvage')
+        expect(salvaged.stdout).toMatch(/^saved \d+ events? of \d+ tasks? to saved\.db/u)
+        renameSync(path.join(made.root, 'saved.db'), database())
+      } else {
+        expect(doctor.stdout).toContain('Move it away')
+        expect(salvaged.stderr).toMatch(/nothing can be saved/u)
+        expect(made.exists('saved.db')).toBe(false)
+        renameSync(database(), path.join(made.outside, 'old.db'))
+      }
+      const again = await ralph(made, args)
+      expect(again.code, again.stdout + again.stderr).toBe(0)
+      expect(state(made)).toEqual(both)
+      expect((await endState(made)).journal).toBe('sound')
+      expect(made.read('work/1.2.txt')).toBe('answer 1.2\n')
+      expect((await ralph(made, ['doctor'])).stdout).toContain(
+        'whole, and the states are what they amount to',
+      )
+    },
+    60_000,
+  )
 })
 
 describe('a lost .ralph', () => {
@@ -101,7 +130,10 @@ describe('a lost .ralph', () => {
 
   it('S4-66 S4-T06 with a progress.txt that names a story twice: it is completed once', async () => {
     await halfDone()
-    const line = made.read('progress.txt').split('\n').find(one => one.startsWith('[DONE]'))
+    const line = made
+      .read('progress.txt')
+      .split('\n')
+      .find(one => one.startsWith('[DONE]'))
     writeFileSync(path.join(made.root, 'progress.txt'), `${made.read('progress.txt')}${line}\n${line}\n`)
     rmSync(path.join(made.root, '.ralph'), { recursive: true })
     const { code, stdout, stderr } = await ralph(made, args)

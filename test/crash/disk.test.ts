@@ -2,7 +2,14 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Ended, ralph } from '../helpers/ralph.ts'
-import { aliveAgents, attemptsSeen, type CrashProject, crashProject, dirtyAsUser, honest } from './crash-project.ts'
+import {
+  aliveAgents,
+  attemptsSeen,
+  type CrashProject,
+  crashProject,
+  dirtyAsUser,
+  honest,
+} from './crash-project.ts'
 import { inFolder, readOnly, smallDisk } from './disks.ts'
 import { type EndState, endState } from './end-state.ts'
 
@@ -77,7 +84,7 @@ function fill(where: CrashProject): void {
   try {
     for (let size = 64 * 1024; size >= 512; size /= 2) {
       const block = Buffer.alloc(size)
-      while (wasWritten(file, block)) continue
+      while (wasWritten(file, block));
     }
   } finally {
     closeSync(file)

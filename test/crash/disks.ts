@@ -43,8 +43,11 @@ function asRoot(...command: string[]): void {
     execFileSync(file, args, { stdio: 'pipe' })
   } catch (error) {
     const line = command.join(' ')
-    throw new Error(`This test needs a disk of its own and may not make one. Run it as root, where this works: ${line}`, {
-      cause: error,
-    })
+    throw new Error(
+      `This test needs a disk of its own and may not make one. Run it as root, where this works: ${line}`,
+      {
+        cause: error,
+      },
+    )
   }
 }

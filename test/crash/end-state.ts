@@ -83,7 +83,8 @@ async function keptWork(project: TestProject, log: Log): Promise<string[]> {
   for await (const { stream, event } of log.events()) {
     if (event.type !== 'step.finished' || event.outcome.kind !== 'restore') continue
     const { kept } = event.outcome
-    const files = kept === null ? 'nothing' : project.git('diff', '--name-only', 'main', kept, '--', 'work', 'src')
+    const files =
+      kept === null ? 'nothing' : project.git('diff', '--name-only', 'main', kept, '--', 'work', 'src')
     found.push(`${stream}: ${files}`)
   }
   return found

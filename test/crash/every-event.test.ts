@@ -11,7 +11,11 @@ describe('kill -9 right after an event is durable', () => {
     expect(await crashEverywhere('event', expected)).toBeGreaterThan(20)
   }, 300_000)
 
-  it.each([5, 7])('G-11 again and again after %i events: no attempt is lost or counted twice', async every => {
-    expect(await crashAgainAndAgain(`event:${every}`, expected)).toBeGreaterThan(2)
-  }, 120_000)
+  it.each([5, 7])(
+    'G-11 again and again after %i events: no attempt is lost or counted twice',
+    async every => {
+      expect(await crashAgainAndAgain(`event:${every}`, expected)).toBeGreaterThan(2)
+    },
+    120_000,
+  )
 })

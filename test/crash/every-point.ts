@@ -1,7 +1,14 @@
 import { expect } from 'vitest'
 import { errorText } from '../../src/core/errors.ts'
 import { ralph, startRalph } from '../helpers/ralph.ts'
-import { aliveAgents, attemptsSeen, type CrashProject, crashProject, dirtyAsUser, overlaps } from './crash-project.ts'
+import {
+  aliveAgents,
+  attemptsSeen,
+  type CrashProject,
+  crashProject,
+  dirtyAsUser,
+  overlaps,
+} from './crash-project.ts'
 import { type EndState, endState } from './end-state.ts'
 
 /** Two stories in which about everything happens that an engine can be cut off in. */
@@ -14,7 +21,8 @@ export function busyProject(): CrashProject {
       '1.1:1':
         'echo spoilt >>src/existing.txt; echo junk >junk.txt; echo "<ralph>LEARN: the first way is shut</ralph>"; echo "<ralph>FAIL 1.1: no idea</ralph>"',
       // Commits a part and leaves the rest to the engine.
-      '1.1:2': 'mkdir -p extra; echo more >extra/1.1.txt; answer; commit "feat: answer 1.1" work/1.1.txt; claim',
+      '1.1:2':
+        'mkdir -p extra; echo more >extra/1.1.txt; answer; commit "feat: answer 1.1" work/1.1.txt; claim',
       // A lie with a commit: the branch and the index must go back too.
       '1.2:1': 'mkdir -p work; echo none >work/1.2.txt; commit "feat: answer 1.2" work/1.2.txt; claim',
       // Works, but commits nothing.

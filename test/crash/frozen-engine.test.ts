@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { ralph, type RunningRalph, startRalph, until } from '../helpers/ralph.ts'
+import { type RunningRalph, ralph, startRalph, until } from '../helpers/ralph.ts'
 import {
   aliveAgents,
   attemptsSeen,
@@ -70,7 +70,9 @@ describe('an engine that is frozen', () => {
     const { at, engine, project } = await frozen()
     const early = await ralph(project, args)
     expect(early.code).toBe(1)
-    expect(early.stderr).toMatch(new RegExp(`another Ralph works in this folder: ralph run \\(pid ${engine.pid}`, 'u'))
+    expect(early.stderr).toMatch(
+      new RegExp(`another Ralph works in this folder: ralph run \\(pid ${engine.pid}`, 'u'),
+    )
 
     await delay(at + lease + 200 - Date.now())
     const second = await ralph(project, args)

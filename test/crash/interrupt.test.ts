@@ -2,8 +2,16 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { ralph, type RunningRalph, startRalph, until } from '../helpers/ralph.ts'
-import { aliveAgents, attemptsSeen, type CrashProject, callsSeen, crashProject, dirtyAsUser, honest } from './crash-project.ts'
+import { type RunningRalph, ralph, startRalph, until } from '../helpers/ralph.ts'
+import {
+  aliveAgents,
+  attemptsSeen,
+  type CrashProject,
+  callsSeen,
+  crashProject,
+  dirtyAsUser,
+  honest,
+} from './crash-project.ts'
 import { endState } from './end-state.ts'
 
 const args = ['run', '--in-place']
@@ -48,9 +56,8 @@ async function atWork(hang: string): Promise<RunningRalph> {
 }
 
 /** After the interrupted run all is as before it but for the journal; the next run goes on and the attempt was not counted. */
-async function expectUndisturbed(): Promise<void> {
-  const head = made.git('log', '--format=%s').trim()
-  expect(head).toBe('first')
+function expectUndisturbed(): void {
+  expect(made.git('log', '--format=%s').trim()).toBe('first')
   expect(made.read('src/existing.txt')).toBe('as it was\n')
   expect(made.exists('half.txt')).toBe(false)
   expect(made.read('src/user.txt')).toContain('and not yet staged')
@@ -75,18 +82,21 @@ describe('Ctrl-C', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 130],
-  ] as const)('H-30 %s ends the agent and its children, puts its step back and exits with %i', async (signal, code) => {
-    const running = await atWork(hangs)
-    expect(aliveAgents(made)).toHaveLength(3)
-    running.kill(signal)
-    const ended = await running.ended
-    expect(ended.code, ended.stdout + ended.stderr).toBe(code)
-    expect(ended.stderr).toContain('Stopping')
-    expect(ended.stdout).toContain('ralph run')
-    expect(aliveAgents(made)).toEqual([])
-    await expectUndisturbed()
-    await expectGoesOn()
-  })
+  ] as const)(
+    'H-30 %s ends the agent and its children, puts its step back and exits with %i',
+    async (signal, code) => {
+      const running = await atWork(hangs)
+      expect(aliveAgents(made)).toHaveLength(3)
+      running.kill(signal)
+      const ended = await running.ended
+      expect(ended.code, ended.stdout + ended.stderr).toBe(code)
+      expect(ended.stderr).toContain('Stopping')
+      expect(ended.stdout).toContain('ralph run')
+      expect(aliveAgents(made)).toEqual([])
+      expectUndisturbed()
+      await expectGoesOn()
+    },
+  )
 
   it('H-30 a second one ends it at once, and the leash ends an agent that is deaf to every signal', async () => {
     const running = await atWork(hangsDeaf)
@@ -123,9 +133,9 @@ describe('Ctrl-C', () => {
   })
 
   it('H-30 before anything was started: exit 130, and the next run goes on', async () => {
-    const where = project(hangs)
+    made = crashProject({ stories: { '1.1': { verify: 'sh check.sh 1.1' } }, plays: { '*': honest } })
     for (const wait of [60, 120, 200]) {
-      engine = startRalph(where, args)
+      engine = startRalph(made, ['run'])
       await delay(wait)
       engine.kill('SIGINT')
       const ended = await engine.ended
@@ -133,5 +143,8 @@ describe('Ctrl-C', () => {
       expect([130, null], ended.stdout + ended.stderr).toContain(ended.code)
       expect(ended.stderr).not.toContain('internal error')
     }
+    const next = await ralph(made, ['run'])
+    expect(next.code, next.stdout + next.stderr).toBe(0)
+    expect(made.read('progress.txt')).toMatch(/^\[DONE\] Story 1\.1/u)
   })
 })

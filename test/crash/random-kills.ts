@@ -1,6 +1,15 @@
 import { expect } from 'vitest'
 import { ralph, startRalph } from '../helpers/ralph.ts'
-import { aliveAgents, attemptsSeen, callsSeen, type CrashProject, crashProject, dirtyAsUser, honest, overlaps } from './crash-project.ts'
+import {
+  aliveAgents,
+  attemptsSeen,
+  type CrashProject,
+  callsSeen,
+  crashProject,
+  dirtyAsUser,
+  honest,
+  overlaps,
+} from './crash-project.ts'
 import { type EndState, endState } from './end-state.ts'
 
 const args = ['run', '--in-place']
@@ -44,7 +53,8 @@ function backlog(): CrashProject {
       '1.2:1': 'echo spoilt >>src/existing.txt; sleep 0.1; echo "<ralph>FAIL 1.2: no idea</ralph>"',
       '1.3:1': `child; stranger; sleep 0.1; ${honest}`,
       '1.4:1': `mkdir -p extra; echo more >extra/1.4.txt; sleep 0.1; ${honest}`,
-      '1.5:1': 'mkdir -p work; echo none >work/1.5.txt; commit "feat: answer 1.5" work/1.5.txt; child; sleep 0.1; claim',
+      '1.5:1':
+        'mkdir -p work; echo none >work/1.5.txt; commit "feat: answer 1.5" work/1.5.txt; child; sleep 0.1; claim',
       '1.7:1': 'trap "" TERM; answer; echo improved >>src/existing.txt; sleep 0.2; claim',
       '*': `sleep 0.1; ${honest}`,
     },
