@@ -5,7 +5,7 @@ import { errorText, UserError } from './core/errors.ts'
 import { createProgram } from './program.ts'
 
 // Compiled code is kept between starts where Node can do that (22 and later).
-const keeper: { enableCompileCache?: () => unknown } = module
+const keeper = module as unknown as { enableCompileCache?: () => unknown }
 keeper.enableCompileCache?.()
 
 // An agent that prints a hundred megabytes makes garbage faster than it is looked through, and V8 would answer by

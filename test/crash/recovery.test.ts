@@ -122,7 +122,17 @@ describe('work that waits for its gates', () => {
     ])
   })
 
-  it('H-30 but what the user changes himself in the meantime still stops the run', async () => {
+  it('G-11 is put back when its story is taken out of the backlog before they ran', async () => {
+    uncommitted()
+    await ralph(made, ['run'], { env: { RALPH_CRASH: 'event:7' } })
+    rmSync(path.join(made.root, specPath('1.1')))
+    const next = await ralph(made, ['run'])
+    expect(next.code, next.stdout + next.stderr).toBe(0)
+    expect(made.read('src/existing.txt')).toBe('as it was\n1.2\n')
+    expect(made.exists('work/1.1.txt')).toBe(false)
+  })
+
+  it('stays, but what the user changes himself in the meantime still stops the run', async () => {
     uncommitted()
     await ralph(made, ['run'], { env: { RALPH_CRASH: 'event:7' } })
     made.write('src/user.txt', 'his own\n')
