@@ -1,10 +1,14 @@
 import { statfsSync } from 'node:fs'
+import { join } from 'node:path'
 import { UserError } from '../core/errors.ts'
 import { fromFileSystem, StoreError } from '../store/store-error.ts'
 
-/** A full or read-only disk shows in many ways, in git as in the journal. Whoever meets it first, the user is told the same. */
+/** A full, read-only or damaged disk shows in many ways, in git as in the journal. Whoever meets it first, the user is told the same. */
 export function plainError(error: unknown, home: string): unknown {
   if (!(error instanceof Error) || error instanceof StoreError) return error
+  // Only the journal's own rows are read without a doubt.
+  if (error instanceof SyntaxError)
+    return new StoreError('corrupt', join(home, 'ralph.db'), error.message, error)
   const path = 'path' in error && typeof error.path === 'string' ? error.path : home
   return isFull(error, home)
     ? new StoreError('full', path, error.message, error)
