@@ -1,16 +1,11 @@
 #!/usr/bin/env node
 import module from 'node:module'
-import { setFlagsFromString } from 'node:v8'
 import { errorText, UserError } from './core/errors.ts'
 import { createProgram } from './program.ts'
 
 // Compiled code is kept between starts where Node can do that (22 and later).
 const keeper = module as unknown as { enableCompileCache?: () => unknown }
 keeper.enableCompileCache?.()
-
-// An agent that prints a hundred megabytes makes garbage faster than it is looked through, and V8 would answer by
-// growing its nursery. It need not: the lines are gone at once.
-setFlagsFromString('--semi-space-growth-factor=1')
 
 /** argv → command. The only place that turns errors into exit codes. */
 async function main(): Promise<void> {
