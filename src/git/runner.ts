@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { encode } from './bytes.ts'
 
 /**
@@ -86,6 +86,8 @@ function startHelper(files: string, env: Record<string, string>): Helper {
     files,
     alive: () => !dead,
     run: async ({ cwd, env: more, args, stdin, timeout, limit }) => {
+      // An agent may have deleted the folder since the last call.
+      mkdirSync(dirname(files), { recursive: true, mode: 0o700 })
       if (stdin) writeFileSync(`${files}.in`, stdin)
       const words = args.map(quote).join(' ')
       const variables = Object.entries(more).map(([name, value]) => `${name}=${quote(value)}`)
