@@ -260,6 +260,7 @@ function runOptions(run: Command): Command {
     .option('--sandbox [provider]', 'isolate the agent; fail when that is not possible')
     .option('--no-sandbox', 'direct mode: the agent has all your rights')
     .option('--worktree <name>', 'work in a worktree of its own, from HEAD')
+    .option('--clean-gates', 'run the gates in a checkout that holds only what would be committed')
     .option(
       '--branch <name>',
       'work on this branch, made from HEAD when missing; {run}, {epic} and {story} are filled in',

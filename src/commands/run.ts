@@ -35,6 +35,7 @@ export type RunOptions = ProjectOption & {
   sandbox?: string | boolean
   worktree?: string
   branch?: string
+  cleanGates?: boolean
   inPlace?: boolean
   keepRetries?: boolean
   strictDeps?: boolean
@@ -147,6 +148,7 @@ function overrides(options: RunOptions): Overrides {
     ...set('log', options.log),
     ...set('sandbox', sandbox),
     ...set('branch', options.branch),
+    ...set('cleanGates', options.cleanGates),
     ...set('verify', verify),
     extraArgs: options.agentArgs,
   }

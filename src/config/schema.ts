@@ -71,6 +71,10 @@ export const configSchema = z.strictObject({
     .boolean()
     .optional()
     .describe('A task whose needs are not done blocks; otherwise it is a warning'),
+  cleanGates: z
+    .boolean()
+    .optional()
+    .describe('Run the gates in a checkout that holds only what would be committed'),
   branch: z
     .string()
     .min(1)

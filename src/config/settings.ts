@@ -15,6 +15,8 @@ export type Settings = {
   rules: string[]
   context: string | false | null
   strictDependencies: boolean
+  /** Gates run in a checkout that holds only what would be committed. */
+  cleanGates: boolean
   branch: string | null
   log: string
   env: string[]
@@ -47,6 +49,7 @@ export type Overrides = {
   log?: string
   sandbox?: string
   branch?: string
+  cleanGates?: boolean
   verify?: string[] | 'none'
   extraArgs?: string[]
 }
@@ -73,6 +76,7 @@ export function resolveSettings(config: Config, given: Overrides): Settings {
     rules: config.rules ?? [],
     context: config.context ?? null,
     strictDependencies: config.strictDependencies ?? false,
+    cleanGates: given.cleanGates ?? config.cleanGates ?? false,
     branch: given.branch ?? config.branch ?? null,
     log: given.log ?? config.log ?? 'ralph.log',
     env: config.env ?? [],

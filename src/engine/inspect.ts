@@ -11,6 +11,7 @@ import { weakenedTests } from '../gates/tests-weakened.ts'
 import { gateCommands } from '../gates/verify.ts'
 import type { Head } from '../store/log.ts'
 import type { Context } from './context.ts'
+import { guardFiles } from './file-guard.ts'
 import { rescueHome } from './rescue.ts'
 import { mendStateFiles, type StateFiles } from './state-files.ts'
 import type { StepFiles } from './step-files.ts'
@@ -32,6 +33,7 @@ export async function inspect(options: {
 }): Promise<{ change: Change; violations: Violation[] }> {
   const { context, state, stage, before, base, stateFiles, head, files } = options
   const { workspace, settings } = context
+  await context.lease.assertHeld()
   const rescued = await rescueHome(context, files.folder)
   const after = await workspace.position()
   const earlier = state.evidence.change?.files.map(file => `/${file.path}`) ?? []
@@ -46,7 +48,7 @@ export async function inspect(options: {
 
   const violations: Violation[] = [
     ...(rescued ? [journalGone] : await journalViolations(context, state.task.id, head)),
-    ...(await mendStateFiles(context.root, stateFiles)),
+    ...(await guardFiles(context.lease.assertNotOver, () => mendStateFiles(context.root, stateFiles))),
     ...audited,
     ...fileViolations(theirs, {
       protect: context.protect,

@@ -16,6 +16,8 @@ export type Lease = {
   assertHeld(): Promise<void>
   /** The same, but the store is asked in any case. */
   confirm(): Promise<void>
+  /** The same by our own clock alone, for the last moment before a write. */
+  assertNotOver(): void
   release(): Promise<void>
 }
 
@@ -82,6 +84,9 @@ export async function takeLease(options: {
       if (lost.signal.aborted || clock.now() - renewed >= ttl / 2) await confirm()
     },
     confirm,
+    assertNotOver: () => {
+      if (lost.signal.aborted || clock.now() - renewed >= ttl) throw new LeaseLost()
+    },
     release: async () => {
       clearInterval(timer)
       if (!lost.signal.aborted) await dispatch.release(worktreeKey, token)

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import type { Agent } from '../agents/agent.ts'
@@ -16,7 +16,7 @@ import { detectVerify } from '../gates/detect.ts'
 import type { Layout, Problem, Project } from '../layouts/layout.ts'
 import { findLayout } from '../layouts/registry.ts'
 import type { Reporter } from '../reporters/reporter.ts'
-import { makeFolder, setFileFault, writeFileAtomicSync } from '../store/atomic-file.ts'
+import { makeFolder } from '../store/atomic-file.ts'
 import { type Fence, runStream } from '../store/log.ts'
 import { openStore, type Store } from '../store/sqlite.ts'
 import { StoreError } from '../store/store-error.ts'
@@ -42,7 +42,7 @@ export function makeHome(root: string): string {
   makeFolder(home)
   const ignore = join(home, '.gitignore')
   // An empty one is what a full disk or a kill in the middle of the first write left.
-  if (!statSync(ignore, { throwIfNoEntry: false })?.size) writeFileAtomicSync(ignore, '*\n')
+  if (!statSync(ignore, { throwIfNoEntry: false })?.size) writeFileSync(ignore, '*\n')
   return home
 }
 
@@ -120,7 +120,6 @@ export async function openEngine(open: OpenOptions): Promise<OpenEngine> {
 async function prepareEngine(open: OpenOptions): Promise<OpenEngine> {
   const { root, settings, layout, project, rules, report } = open
   const clock = open.clock ?? systemClock
-  if (process.env.RALPH_CRASH) setFileFault(() => faultPoint('file'))
   const store = await openProjectStore(root)
   let lease: Lease | null = null
   const close = async () => {
@@ -148,6 +147,7 @@ async function prepareEngine(open: OpenOptions): Promise<OpenEngine> {
       protect: settings.protect,
       files: [...layout.state, settings.log].filter(file => !isAbsolute(file)),
       recovering,
+      mayWork: lease.assertHeld,
     })
     const claimUserFiles = async () =>
       workspace.claimUserFiles({ inPlace: open.inPlace, underWay: await underWay(store.log, workspace) })

@@ -12,7 +12,6 @@ import { type AgentStage, stageOf } from '../core/workflow.ts'
 import { allowedEnvironment } from '../process/environment.ts'
 import { type ProcessResult, runProcess } from '../process/run-process.ts'
 import type { Context } from './context.ts'
-import { watchForCancel } from './control.ts'
 import { inspect } from './inspect.ts'
 import { projectFiles } from './project-files.ts'
 import { renderPrompt } from './render-prompt.ts'
@@ -20,6 +19,7 @@ import { rescueHome } from './rescue.ts'
 import { readStateFiles } from './state-files.ts'
 import { nextStep, type StepFiles, stepFiles } from './step-files.ts'
 import { stepVariable } from './step-processes.ts'
+import { type Stopped, stoppable } from './stoppable.ts'
 import type { Position } from './workspace.ts'
 
 /** Grace between TERM and KILL. */
@@ -94,7 +94,7 @@ async function startingPosition(context: Context, state: TaskState): Promise<Pos
   return (await workspace.enterBranch(position, name)) ? workspace.position() : position
 }
 
-type Ran = { result: ProcessResult; report: AgentReport; stopped: 'interrupt' | 'cancel' | 'lost' }
+type Ran = { result: ProcessResult; report: AgentReport; stopped: Stopped }
 
 async function runAgent(options: {
   context: Context
@@ -116,23 +116,7 @@ async function runAgent(options: {
     env: context.env,
     root: process.getuid?.() === 0,
   })
-  const controller = new AbortController()
-  let stopped: Ran['stopped'] = 'interrupt'
-  const stop = (why: Ran['stopped']) => {
-    stopped = why
-    controller.abort()
-  }
-  const onStop = () => stop('interrupt')
-  const onLost = () => stop('lost')
-  if (context.stop.aborted) onStop()
-  context.stop.addEventListener('abort', onStop, { once: true })
-  context.lease.lost.addEventListener('abort', onLost, { once: true })
-  const unwatch = watchForCancel({
-    log: context.store.log,
-    dispatch: context.store.dispatch,
-    task: state.task.id,
-    onCancel: why => stop(why === 'cancel' ? 'cancel' : 'interrupt'),
-  })
+  const stop = stoppable(context, state.task.id)
   const reader = agent.reader()
   try {
     await context.lease.assertHeld()
@@ -157,18 +141,16 @@ async function runAgent(options: {
       grace,
       leash: context.settings.leash,
       mayBeat: () => context.lease.fresh(),
-      signal: controller.signal,
+      signal: stop.signal,
       secrets: context.secrets,
       onLine: (line, stream) => {
         for (const event of reader.line(line, stream)) context.report.output(state.task.id, event)
       },
     })
     const report = reader.end({ code: result.exit, killed: result.killed })
-    return { result, report, stopped }
+    return { result, report, stopped: stop.why() }
   } finally {
-    unwatch()
-    context.stop.removeEventListener('abort', onStop)
-    context.lease.lost.removeEventListener('abort', onLost)
+    stop.done()
   }
 }
 

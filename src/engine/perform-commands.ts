@@ -1,15 +1,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import type { Base } from '../core/event.ts'
 import type { CommandResult, CommandsOutcome } from '../core/outcome.ts'
+import type { TaskState } from '../core/state.ts'
 import { stageOf } from '../core/workflow.ts'
 import { runCommands } from '../gates/commands.ts'
 import { gateCommands } from '../gates/verify.ts'
 import { runProcess } from '../process/run-process.ts'
 import type { Context } from './context.ts'
-import { watchForCancel } from './control.ts'
+import { uncommittedPaths } from './perform-git.ts'
 import { rescueHome } from './rescue.ts'
 import { nextStep, stepFiles } from './step-files.ts'
 import { stepVariable } from './step-processes.ts'
+import { stoppable } from './stoppable.ts'
 
 /** How the verify commands stand before the task, so that what was red before is not blamed on the agent. */
 export async function performBaseline(context: Context, task: string): Promise<void> {
@@ -56,44 +58,40 @@ async function runGates(
   const files = stepFiles(context.home, step)
   mkdirSync(files.folder, { recursive: true })
   await journal.record(task, { type: 'step.started', step, stage: options.stage, base })
-  const controller = new AbortController()
-  const stop = () => controller.abort()
-  if (context.stop.aborted) stop()
-  context.stop.addEventListener('abort', stop, { once: true })
-  context.lease.lost.addEventListener('abort', stop, { once: true })
-  const unwatch = watchForCancel({
-    log: context.store.log,
-    dispatch: context.store.dispatch,
-    task,
-    onCancel: stop,
-  })
+  const stop = stoppable(context, task)
   const rescue = async () => {
     if (await rescueHome(context, files.folder))
       context.report.note({ level: 'warning', text: 'a gate deleted .ralph/; the journal was put back' })
   }
   try {
     workspace.outdated()
-    const results = await runCommands({
-      commands,
-      cwd: context.root,
-      outputDir: files.folder,
-      processFile: files.processes,
-      env: context.env,
-      allow: context.settings.env,
-      timeout: options.timeout,
-      leash: context.settings.leash,
-      mayBeat: () => context.lease.fresh(),
-      secrets: context.secrets,
-      signal: controller.signal,
-      run: async options => {
-        await rescue()
-        return runProcess({ ...options, env: { ...options.env, [stepVariable]: step } })
-      },
-      onLine: line => context.report.commandOutput(task, line),
-    })
+    const results = await inGateFolder(
+      context,
+      state,
+      { head: position.head, step, purpose: options.purpose },
+      cwd =>
+        runCommands({
+          commands,
+          cwd,
+          outputDir: files.folder,
+          processFile: files.processes,
+          env: context.env,
+          allow: context.settings.env,
+          timeout: options.timeout,
+          leash: context.settings.leash,
+          mayBeat: () => context.lease.fresh(),
+          secrets: context.secrets,
+          signal: stop.signal,
+          run: async options => {
+            await rescue()
+            return runProcess({ ...options, env: { ...options.env, [stepVariable]: step } })
+          },
+          onLine: line => context.report.commandOutput(task, line),
+        }),
+    )
     await rescue()
     // The leash also stops them, when this engine was frozen: that proves nothing against the task.
-    if (controller.signal.aborted || results.some(result => result.ended === 'stopped')) {
+    if (stop.signal.aborted || results.some(result => result.ended === 'stopped')) {
       await context.lease.assertHeld()
       await journal.record(task, { type: 'step.interrupted', step, why: 'was interrupted', kept: null })
       return
@@ -102,10 +100,20 @@ async function runGates(
     writeFileSync(files.result, `${JSON.stringify(outcome, null, 2)}\n`)
     await rememberResults(context, position.tree, results)
   } finally {
-    unwatch()
-    context.stop.removeEventListener('abort', stop)
-    context.lease.lost.removeEventListener('abort', stop)
+    stop.done()
   }
+}
+
+/** The project itself, or (`--clean-gates`) a checkout that holds what would be committed and nothing else. */
+async function inGateFolder<T>(
+  context: Context,
+  state: TaskState,
+  { head, step, purpose }: { head: string; step: string; purpose: CommandsOutcome['purpose'] },
+  work: (folder: string) => Promise<T>,
+): Promise<T> {
+  if (!context.settings.cleanGates) return work(context.root)
+  const paths = purpose === 'gate' ? await uncommittedPaths(context, state, head) : []
+  return context.workspace.inCleanCheckout({ paths, head, name: step }, work)
 }
 
 const lastGates = 'last-gates'

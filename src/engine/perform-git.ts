@@ -60,7 +60,7 @@ export async function performSettle(context: Context, task: string): Promise<voi
  * What the agents of this attempt changed and did not commit: from its start to the end of its last agent call, not
  * what came after.
  */
-async function uncommittedPaths(context: Context, state: TaskState, head: string): Promise<string[]> {
+export async function uncommittedPaths(context: Context, state: TaskState, head: string): Promise<string[]> {
   const { change } = state.evidence
   if (!state.base || !change) return []
   const [changed, uncommitted] = await Promise.all([

@@ -2,6 +2,7 @@ import type { TaskState } from '../core/state.ts'
 import { transition } from '../core/transition.ts'
 import type { Log } from '../store/log.ts'
 import type { Context } from './context.ts'
+import { guardFiles } from './file-guard.ts'
 import type { News } from './journal.ts'
 
 /** Number of the last event whose consequences stand in the preset's files. */
@@ -25,11 +26,12 @@ async function write(context: Context, events: News[]): Promise<void> {
   await context.lease.assertHeld()
   const upTo = await store.log.lastId()
   const tasks = await store.log.tasks()
-  await layout.write(project, {
+  const view = {
     tasks: tasks.map(one => one.state),
     events,
     attempts: journal.rules.workflow.limits.attempts ?? 0,
-  })
+  }
+  await guardFiles(context.lease.assertNotOver, () => layout.write(project, view))
   context.workspace.wrote(events.map(one => one.after.task.spec))
   await store.log.setNote(cursor, String(upTo))
 }

@@ -1,10 +1,12 @@
+import { join } from 'node:path'
 import type { Base } from '../core/event.ts'
 import { matchesAny } from '../core/glob.ts'
 import type { ChangedFile, Violation } from '../core/outcome.ts'
 import type { TreeReader } from '../gates/tree.ts'
 import { auditPositions } from '../git/audit.ts'
 import { addedLines, type Changes, changesBetween, patchBetween } from '../git/changes.ts'
-import { commitPaths } from '../git/commit.ts'
+import { withCleanCheckout } from '../git/clean-checkout.ts'
+import { commitAside, commitPaths } from '../git/commit.ts'
 import { dirtyFiles, dirtyRefusal } from '../git/dirty.ts'
 import { enterBranch } from '../git/enter-branch.ts'
 import { failureBranch } from '../git/failure-branch.ts'
@@ -66,6 +68,11 @@ export type Workspace = {
   }): Promise<string>
   /** Makes a branch the current one without touching a file; false when it was already. */
   enterBranch(position: Position, name: string): Promise<boolean>
+  /** Runs `work` in a checkout of HEAD with these files as they lie here now, and nothing else. */
+  inCleanCheckout<T>(
+    from: { paths: string[]; head: string; name: string },
+    work: (folder: string) => Promise<T>,
+  ): Promise<T>
   /** The files of a stored tree. */
   reader(tree: string): TreeReader
 }
@@ -83,9 +90,19 @@ export async function openWorkspace(options: {
   files: string[]
   /** An engine was cut off here: the repository may be in any state until its step is put back. */
   recovering: boolean
+  /** Throws when it is no longer ours to work here. Asked before each git call: a putting back makes many. */
+  mayWork: () => Promise<void>
 }): Promise<Workspace> {
   const { root, home, owned, protect, recovering } = options
   const repository = await openRepository(root, { scratch: home, own: options.files, recovering, busy: true })
+  const { runner } = repository
+  if (runner)
+    repository.runner = {
+      run: async call => {
+        await options.mayWork()
+        return runner.run(call)
+      },
+    }
   let userFiles: string[] = []
   let last: Position | null = null
   const written = new Set<string>()
@@ -158,6 +175,12 @@ export async function openWorkspace(options: {
     enterBranch: (position, name) => {
       last = null
       return enterBranch(repository, position, name)
+    },
+    inCleanCheckout: async ({ paths, head, name }, work) => {
+      const input = { paths, message: 'Ralph: to be checked', head }
+      const commit = paths.length > 0 ? ((await commitAside(repository, input)).commit ?? head) : head
+      const place = join(home, 'clean', name.replaceAll('/', '-'))
+      return withCleanCheckout(repository, { commit, place }, work)
     },
     reader: tree => treeReader(repository, tree),
   }

@@ -596,6 +596,24 @@ describe('the tree', () => {
     expect(elsewhere.stderr).toContain('The branch main exists and is not at HEAD')
   })
 
+  it('--clean-gates: what is proven only by an ignored file is not proven', async () => {
+    const sly = [
+      { write: { path: 'work/1.1.txt', text: 'answer 1.1\n' } },
+      { write: { path: 'other.txt', text: 'x' } },
+      { done: true },
+    ]
+    const forced = { run: 'git add -f work/1.1.txt other.txt && git commit -qm forced' }
+    project = storyProject({
+      script: [{ on: { attempt: 1 }, do: sly }, { do: [...sly.slice(0, 2), forced, { done: true }] }],
+      files: { '.gitignore': 'work/\n' },
+    })
+    const result = await ralph(project, ['run', '--clean-gates'])
+    expect(result.code, result.stdout + result.stderr).toBe(0)
+    expect(project.read('progress.txt')).toMatch(/\[FAIL\] Story 1\.1 - `sh check\.sh` still fails/)
+    expect(project.git('show', 'HEAD:work/1.1.txt')).toBe('answer 1.1\n')
+    expect(project.git('worktree', 'list').trim().split('\n')).toHaveLength(1)
+  })
+
   it('an agent that forgets to commit: the engine commits what it changed, and only that', async () => {
     project = storyProject({
       script: [{ do: [{ write: { path: 'work/1.1.txt', text: 'answer 1.1\n' } }, { done: true }] }],
