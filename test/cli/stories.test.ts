@@ -58,7 +58,7 @@ describe('a run over several stories', () => {
     expect((await ralph(project, ['status', '--json'])).stdout).toContain('"iterations": 3')
   })
 
-  it('S4-T03 S4-06 S4-50 S4-61 C-02 halts after three tries, with the banner, the hint and the state kept', async () => {
+  it('S4-T03 S4-06 S4-50 S4-61 halts after three tries, with the banner, the hint and the state kept', async () => {
     project = storyProject({
       stories: ['1.1', '1.2'],
       script: [{ do: [{ fail: 'cannot' }] }],
@@ -185,7 +185,7 @@ describe('flags', () => {
     expect(state(project).completed_stories).toEqual(['1.2', '1.3'])
   })
 
-  it('S4-08 S4-02 C-30 -n stops after n attempts with exit 1, and says how to go on', async () => {
+  it('S4-08 S4-02 -n stops after n attempts with exit 1, and says how to go on', async () => {
     project = storyProject({ stories: ['1.1', '1.2', '1.3'], script: [{ do: honest() }], verify: perStory })
     const result = await ralph(project, ['run', '-n', '2'])
     expect(result.code).toBe(1)
@@ -194,7 +194,7 @@ describe('flags', () => {
     expect((await ralph(project, ['run'])).code).toBe(0)
   })
 
-  it('S4-16 C-29 flag > environment > configuration > preset', async () => {
+  it('S4-16 flag > environment > configuration > preset', async () => {
     project = storyProject({ script: [{ do: honest() }], config: 'limits: { iterations: 7, timeout: 70s }' })
     const banner = async (args: string[], env: Record<string, string> = {}) =>
       (await ralph(project, ['run', '-s', '1.1', ...args], { env })).stdout
@@ -205,7 +205,7 @@ describe('flags', () => {
     )
   })
 
-  it('S4-05 S4-13 S4-65 C-26 the banner shows iterations, timeout, log and what was asked for', async () => {
+  it('S4-05 S4-13 S4-65 the banner shows iterations, timeout, log and what was asked for', async () => {
     project = storyProject({ stories: ['1.1', '1.2'], script: [{ do: honest() }], verify: perStory })
     const plain = (await ralph(project, ['run', '-s', '1.1'])).stdout
     expect(plain).toMatch(/Iterations +45 /)
@@ -268,7 +268,7 @@ describe('flags', () => {
     expect(stdout).toContain('Examples:')
   })
 
-  it('C-16 C-27 wrong usage is exit 2 with one line that names the mistake', async () => {
+  it('wrong usage is exit 2 with one line that names the mistake', async () => {
     project = storyProject({ script: [] })
     const wrong: [string[], RegExp][] = [
       [['run', '--agnet', 'x'], /unknown option '--agnet'.*\n.*Did you mean --agent/i],

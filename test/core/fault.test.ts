@@ -148,12 +148,12 @@ describe('classify', () => {
     expect(classify(end({ message: 'done' }))).toBeNull()
   })
 
-  it('S1-27 calls exit 0 without text empty', () => {
+  it('calls exit 0 without text empty', () => {
     expect(classify(end({ message: ' \n\t' }))).toEqual({ kind: 'empty', message: 'Agent said nothing' })
     expect(classify(end({ tail: 'some warning of the runtime' }))?.kind).toBe('empty')
   })
 
-  it('H-05 counts a limit message with exit code 1', () => {
+  it('counts a limit message with exit code 1', () => {
     expect(classify(end({ exit: 1, message: 'usage limit reached, resets 3am (UTC)' }))).toEqual({
       kind: 'limit',
       message: 'usage limit reached, resets 3am (UTC)',
@@ -165,7 +165,7 @@ describe('classify', () => {
     expect(classify(end({ exit: 1, message: `${useful}\nError: usage limit reached` }))?.kind).toBe('limit')
   })
 
-  it('H-05 counts a limit message with exit code 0 when it is nearly all that was said', () => {
+  it('counts a limit message with exit code 0 when it is nearly all that was said', () => {
     expect(classify(end({ message: 'Claude AI usage limit reached|1794744000' }))?.kind).toBe('limit')
     expect(
       classify(end({ message: '\u001b[31mError: usage limit reached\u001b[0m\nUpgrade your plan.' }))?.kind,
@@ -196,12 +196,12 @@ describe('classify', () => {
       'an error that came long before the end',
       { tail: `connection reset\n${'more output\n'.repeat(20)}`, exit: 1 },
     ],
-  ])('H-05 does not take %s that only mentions a limit for one', (_, rest) => {
+  ])('does not take %s that only mentions a limit for one', (_, rest) => {
     const fault = classify(end(rest))
     expect(fault?.kind ?? null).toBe(rest && 'exit' in rest ? 'crash' : null)
   })
 
-  it('H-05 tells an outage and a missing login from a crash', () => {
+  it('tells an outage and a missing login from a crash', () => {
     expect(classify(end({ exit: 1, tail: 'connect: connection refused' }))?.kind).toBe('infrastructure')
     expect(classify(end({ exit: 1, message: 'my-agent: Not logged in' }))?.kind).toBe('auth')
     expect(classify(end({ exit: 1, tail: 'TypeError: x is not a function' }))).toEqual({

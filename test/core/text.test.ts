@@ -5,12 +5,12 @@ import { ago, cut, duration, oneLine, plural } from '../../src/core/text.ts'
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `line ${at + 1}`).join('\n')
 
 describe('cut', () => {
-  it('S3-T15 leaves exactly 100 lines as they are, with or without a newline at the end', () => {
+  it('leaves exactly 100 lines as they are, with or without a newline at the end', () => {
     expect(cut(numbered(100))).toBe(numbered(100))
     expect(cut(`${numbered(100)}\n`)).toBe(`${numbered(100)}\n`)
   })
 
-  it('S3-T15 cuts 101 lines by one, in the middle', () => {
+  it('cuts 101 lines by one, in the middle', () => {
     const lines = cut(numbered(101)).split('\n')
     expect(lines[49]).toBe('line 50')
     expect(lines[50]).toBe('[... 1 lines truncated ...]')

@@ -44,7 +44,7 @@ describe('several engines on one backlog', () => {
     expect(made.git('status', '--porcelain', 'work', 'src')).toBe('')
   }, 600_000)
 
-  it('C-17 a second engine says who works here and ends with 1; a dead one is taken over at once', async () => {
+  it('a second engine says who works here and ends with 1; a dead one is taken over at once', async () => {
     const made = crashProject({
       stories: { '1.1': {} },
       plays: { '1.1:1': `[ -e "$out/once" ] || { : >"$out/once"; child; sleep 60; }; ${honest}` },

@@ -66,7 +66,7 @@ async function frozen(): Promise<{ at: number; engine: RunningRalph; project: Cr
 }
 
 describe('an engine that is frozen', () => {
-  it('G-11 C-17 past its lease: another takes over, no two agents meet, and the old one touches nothing when it wakes', async () => {
+  it('G-11 past its lease: another takes over, no two agents meet, and the old one touches nothing when it wakes', async () => {
     const { at, engine, project } = await frozen()
     const early = await ralph(project, args)
     expect(early.code).toBe(1)

@@ -11,10 +11,10 @@ afterAll(removeTempFolders)
 const changed = (project: TempProject, from: string, to: string) =>
   project.git('diff-tree', '-r', '--name-status', '--no-renames', from, to).trim().split('\n')
 
-describe('S3-43 the commit for a failure branch', () => {
+describe('the commit for a failure branch', () => {
   const message = 'Ralph Loop failed: 7\n\nIterations: 5/5\nLast gate: tests\n'
 
-  it('S3-43 holds the commits and the rest of the work, and nothing that was the user’s', async () => {
+  it('holds the commits and the rest of the work, and nothing that was the user’s', async () => {
     const project = busyProject()
     const { repository, base, before } = await start(project)
     project.write('b.txt', 'agent\n')

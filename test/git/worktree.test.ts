@@ -92,10 +92,10 @@ describe('a worktree of its own', () => {
   })
 })
 
-describe('S3-39 a failure branch', () => {
+describe('a failure branch', () => {
   const at = new Date(2026, 0, 2, 3, 4, 5)
 
-  it('S3-39 is called wip/ralph-fail-{task}-YYYYMMDD-HHMMSS', () => {
+  it('is called wip/ralph-fail-{task}-YYYYMMDD-HHMMSS', () => {
     expect(failureBranchName('task-7', at)).toBe('wip/ralph-fail-task-7-20260102-030405')
   })
 

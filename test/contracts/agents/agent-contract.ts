@@ -152,7 +152,7 @@ export function agentContract(subject: Subject): void {
       )
     })
 
-    it('S1-27 calls exit 0 without text empty', async () => {
+    it('calls exit 0 without text empty', async () => {
       expect((await acted({})).fault).toMatchObject({ kind: 'empty' })
       expect((await acted({ message: '  \n' })).fault).toMatchObject({ kind: 'empty' })
     })
@@ -171,7 +171,7 @@ export function agentContract(subject: Subject): void {
       expect(fault).toMatchObject({ kind: 'crash', message: expect.stringContaining('SIGSEGV') })
     })
 
-    it('H-05 tells a usage limit with its end from an outage and a missing login', async () => {
+    it('tells a usage limit with its end from an outage and a missing login', async () => {
       expect((await acted({ fails: 'limit', exit: 1 })).fault).toMatchObject({
         kind: 'limit',
         until: Date.UTC(2026, 10, 16, 3),
@@ -180,7 +180,7 @@ export function agentContract(subject: Subject): void {
       expect((await acted({ fails: 'login', exit: 1 })).fault).toMatchObject({ kind: 'auth' })
     })
 
-    it('H-05 sees a limit message with exit code 0 when it is all that was said', async () => {
+    it('sees a limit message with exit code 0 when it is all that was said', async () => {
       const { fault } = await acted({ message: "You've hit your limit · resets 3am (UTC)" })
       expect(fault).toEqual({
         kind: 'limit',
@@ -189,7 +189,7 @@ export function agentContract(subject: Subject): void {
       })
     })
 
-    it('H-05 leaves a useful answer about rate limits alone', async () => {
+    it('leaves a useful answer about rate limits alone', async () => {
       const answer = `${'I added the middleware and its tests.\n'.repeat(20)}Clients that are rate limited now get 429 Too Many Requests.\n<ralph>DONE 1.1</ralph>`
       expect((await acted({ message: answer })).fault).toBeNull()
     })

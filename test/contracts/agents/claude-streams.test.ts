@@ -75,7 +75,7 @@ describe('claude: recorded streams', () => {
     ['denied', 0, 'permission', 'not permitted to use Bash'],
     ['terminated', 143, 'crash', 'exited with code 143'],
     ['empty', 0, 'empty', 'said nothing'],
-  ] as const)('H-05 tells %s (exit code %i) as %s', (name, exit, kind, message) => {
+  ] as const)('tells %s (exit code %i) as %s', (name, exit, kind, message) => {
     expect(recorded(name, exit).fault).toMatchObject({ kind, message: expect.stringContaining(message) })
   })
 
