@@ -5,6 +5,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/soak/**', '**/node_modules/**'],
+    // Many tests start, kill and watch real processes; a loaded CI machine can starve one of them once. Not twice.
+    retry: process.env.CI ? 1 : 0,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
