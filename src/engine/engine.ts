@@ -6,7 +6,7 @@ import { ago, plural } from '../core/text.ts'
 import { chooseTask, type Scope } from './choose-task.ts'
 import type { Context } from './context.ts'
 import { handleRequests } from './control.ts'
-import { LeaseLost } from './lease.ts'
+import { orLeaseLost } from './lease.ts'
 import { perform } from './perform.ts'
 import { plainError } from './plain-error.ts'
 import { projectFiles } from './project-files.ts'
@@ -56,9 +56,7 @@ export async function oneStep(
     await context.lease.assertHeld()
     return await takeStep(context, scope, warned)
   } catch (error) {
-    // Whatever went wrong: when the lease is gone, that is what is to be told.
-    const lost = await context.lease.confirm().catch((why: unknown) => why)
-    throw lost instanceof LeaseLost ? lost : plainError(error, context.home)
+    throw plainError(await orLeaseLost(context.lease, error), context.home)
   }
 }
 

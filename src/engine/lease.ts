@@ -32,6 +32,12 @@ export class LeaseLost extends UserError {
   }
 }
 
+/** Whatever went wrong: when the lease is gone, that is what is to be told. */
+export async function orLeaseLost(lease: Lease, error: unknown): Promise<unknown> {
+  const lost = await lease.confirm().catch((why: unknown) => why)
+  return lost instanceof LeaseLost ? lost : error
+}
+
 export const worktreeKey = 'worktree'
 
 export async function takeLease(options: {

@@ -26,7 +26,7 @@ import type { Context } from './context.ts'
 import { sweepDrafts } from './drafts.ts'
 import { faultPoint } from './fault-point.ts'
 import { openJournal } from './journal.ts'
-import { type Lease, takeLease } from './lease.ts'
+import { type Lease, orLeaseLost, takeLease } from './lease.ts'
 import { plainError } from './plain-error.ts'
 import { catchUpFiles } from './project-files.ts'
 import { finishRestores, isCutOff, recoverInterrupted, underWay } from './resume.ts'
@@ -205,8 +205,9 @@ async function prepareEngine(open: OpenOptions): Promise<OpenEngine> {
     if (isNew) await refit(context, earlier)
     return { context, close }
   } catch (error) {
+    const reason = lease ? await orLeaseLost(lease, error) : error
     await close()
-    throw error
+    throw reason
   }
 }
 

@@ -42,7 +42,7 @@ describe('several engines on one backlog', () => {
     const subjects = made.git('log', '--format=%s').trim().split('\n').reverse()
     expect(subjects).toEqual(['first', ...ids.map(id => `Story ${id}: Answer`)])
     expect(made.git('status', '--porcelain', 'work', 'src')).toBe('')
-  }, 600_000)
+  }, 1_200_000)
 
   it('a second engine says who works here and ends with 1; a dead one is taken over at once', async () => {
     const made = crashProject({
