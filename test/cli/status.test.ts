@@ -154,6 +154,7 @@ describe('ralph status beside a running engine', () => {
     expect(text).toContain(`ralph run is working (pid ${running.pid}`)
     expect(text).toMatch(/implement · attempt 1\/3 · for \d/)
 
+    await until('the work in the view', () => view.stdout().includes('0 of 2 tasks done'))
     watched.write('../home/go', '')
     expect((await running.ended).code).toBe(0)
     await until('the end in the view', () => view.stdout().includes('2 of 2 tasks done'))
