@@ -71,7 +71,15 @@ async function iteration() {
   const own = gaps(project)
   const bare = gaps(loop)
   drop(project, loop)
+  const processes = gitProcesses(20)
   return [
+    row(
+      'git processes per iteration',
+      processes.count,
+      5,
+      '',
+      `${processes.cpu.toFixed(0)} ms of CPU, agent included; bash loop ${processes.bashCpu.toFixed(0)} ms`,
+    ),
     row('own time per iteration (median)', median(own), 20, 'ms', `bash loop ${median(bare).toFixed(1)} ms`),
     row(
       'own time per iteration (95th)',
@@ -81,6 +89,51 @@ async function iteration() {
       `bash loop ${percentile(bare, 0.95).toFixed(1)} ms`,
     ),
   ]
+}
+
+/** How many git processes the engine starts per iteration, and the CPU time of it all, which a busy machine does not change. */
+function gitProcesses(count) {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'ralph-bench-git-'))
+  const log = path.join(folder, 'calls')
+  const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim()
+  // The agent calls git as well; only the engine's calls carry this variable.
+  const script = `#!/bin/sh\n[ "$GIT_OPTIONAL_LOCKS" = 0 ] && echo "$1" >> '${log}'\nexec '${real}' "$@"\n`
+  writeFileSync(path.join(folder, 'git'), script, { mode: 0o755 })
+  const counted = tasks => {
+    const project = stories(tasks)
+    rmSync(log, { force: true })
+    const with_ = { ...env, PATH: `${folder}${path.delimiter}${env.PATH}` }
+    spawnSync(process.execPath, [ralph, 'run', '-n', String(tasks)], {
+      cwd: project,
+      env: with_,
+      stdio: 'ignore',
+    })
+    drop(project)
+    return readFileSync(log, 'utf8').trim().split('\n').length
+  }
+  const spent = (tasks, words) => {
+    const project = stories(tasks)
+    const timed = `TIMEFORMAT='%U %S'; time "$@" > /dev/null 2>&1`
+    const { stderr } = spawnSync('bash', ['-c', timed, 'bash', ...words], {
+      cwd: project,
+      env,
+      encoding: 'utf8',
+    })
+    drop(project)
+    return stderr
+      .trim()
+      .split(' ')
+      .reduce((sum, part) => sum + Number(part) * 1000, 0)
+  }
+  // The difference of two runs leaves out what every start costs.
+  const each = measure => (measure(count + 5) - measure(5)) / count
+  const result = {
+    count: each(counted),
+    cpu: each(tasks => spent(tasks, [process.execPath, ralph, 'run', '-n', String(tasks)])),
+    bashCpu: each(tasks => spent(tasks, ['bash', '-c', bashScript()])),
+  }
+  rmSync(folder, { recursive: true, force: true })
+  return result
 }
 
 /** `ralph status` with 10,000 tasks and 100,000 events. */
@@ -223,12 +276,15 @@ function stories(
 }
 
 /** The least that does the same: pick the next story, call the agent with its spec, look for the tag, note it. */
-function bashLoop(project) {
-  const script = `for spec in $(ls specs/epic-*/story-*.md | sort -V); do
+function bashScript() {
+  return `for spec in $(ls specs/epic-*/story-*.md | sort -V); do
   id=$(basename "$spec" | sed 's/story-\\([0-9.]*\\)-.*/\\1/'); grep -q "\\[DONE\\] $id" progress.txt 2>/dev/null && continue
   out=$(RALPH_TASK=$id sh agent.sh < "$spec"); case "$out" in *"<ralph>DONE $id</ralph>"*) echo "[DONE] $id" >> progress.txt;; esac
 done`
-  spawnSync('bash', ['-c', script], { cwd: project, env, stdio: 'ignore' })
+}
+
+function bashLoop(project) {
+  spawnSync('bash', ['-c', bashScript()], { cwd: project, env, stdio: 'ignore' })
 }
 
 async function fill(project, tasks, events) {

@@ -6,6 +6,7 @@
 // install      node_modules is what package-lock.json says (`npm ci`)
 // build        dist/ is built from what lies in src/ and templates/ (`vite build`)
 // test-tools   the system programs that the tests use are there (`apt-get install`, where that is possible)
+// agents       the real agent CLIs of `npm run test:agents` are in .cache/agents (`npm install`)
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -36,13 +37,14 @@ const tools = [
   { program: 'fish', debian: 'fish' },
 ]
 
-const built = ['dist/ralph.js', 'dist/index.js', 'dist/scripted-agent.js']
+const built = ['dist/ralph.js', 'dist/index.js', 'dist/scripted-agent.js', 'dist/acp-client.js']
 const sources = ['src', 'templates', 'package.json', 'vite.config.ts']
 
 const steps = {
   install: { isMissing: () => !isInstalled(), make: install },
   build: { isMissing: () => !isBuilt(), make: build },
   'test-tools': { isMissing: () => missingTools().length > 0, make: installTools },
+  agents: { isMissing: () => installAgents('--check') !== 0, make: makeAgents },
 }
 
 function main() {
@@ -141,6 +143,16 @@ function installTools() {
   if (spawnSync(program, args, options).status === 0) return
   spawnSync(program, ['update'], options)
   run(program, args, command.join(' '), env)
+}
+
+/** A program of its own, with its own words; this file must work on a clone that holds nothing else. */
+function installAgents(...args) {
+  return spawnSync(process.execPath, [at('scripts/install-agents.mjs'), ...args], { stdio: 'inherit' }).status
+}
+
+function makeAgents() {
+  const code = installAgents()
+  if (code !== 0) process.exit(code ?? 1)
 }
 
 function isOnPath(program) {

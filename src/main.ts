@@ -19,7 +19,9 @@ async function main(): Promise<void> {
 
 function report(error: unknown): number {
   if (error instanceof UserError) {
-    process.stderr.write(`ralph: ${error.message}\n${error.fix ? `  → ${error.fix}\n` : ''}`)
+    // A seed's own line is printed as it is.
+    const who = error.message.startsWith('ERROR: ') ? '' : 'ralph: '
+    process.stderr.write(`${who}${error.message}\n${error.fix ? `  → ${error.fix}\n` : ''}`)
     return error.exitCode
   }
   // Commander has printed its own line already.

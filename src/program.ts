@@ -22,9 +22,10 @@ export function createProgram(): Command {
     .addHelpText('after', examples(['ralph demo']))
     .action(async () => (await import('./commands/demo.ts')).demo())
 
-  command(program, 'init', 'write a configuration and a first story for this project')
+  command(program, 'init', 'write a configuration and the first files of a preset for this project')
     .option('--preset <name>', 'the way of working', 'stories')
     .option('--name <name>', 'name of the feature')
+    .option('--prompts', 'write the prompt templates too, to be changed for this project')
     .option('-y, --yes', 'ask nothing')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', examples(['ralph init', 'ralph init --preset stories --yes']))
@@ -32,8 +33,8 @@ export function createProgram(): Command {
       (await import('./commands/init.ts')).init({ ...options, ...globals(self) }),
     )
 
-  command(program, 'new', 'write a valid skeleton of a story')
-    .argument('<what>', 'story')
+  command(program, 'new', 'write a valid skeleton of a story or task')
+    .argument('<what>', 'story or task')
     .argument('<id>', 'e.g. 3.2')
     .argument('[title...]', 'its title')
     .option('--json', 'print the result as JSON')
@@ -65,7 +66,7 @@ export function createProgram(): Command {
         'ralph run -s 8.3',
         'ralph run --agent claude -m opus -- --effort high',
         'ralph run --dry-run',
-      ]),
+      ]) + needs,
     )
     .action(async (agentArgs, options, self) =>
       (await import('./commands/run.ts')).run({ ...options, agentArgs, once: false, ...globals(self) }),
@@ -73,6 +74,7 @@ export function createProgram(): Command {
 
   runOptions(command(program, 'step', 'do exactly one step, then exit'))
     .option('--wait', 'when another engine works here, wait for it instead of giving up')
+    .option('--as-instructions', 'print the step as text for an agent that executes it itself')
     .addHelpText('after', examples(['ralph step', 'while ralph step; do :; done']))
     .action(async (agentArgs, options, self) =>
       (await import('./commands/run.ts')).run({ ...options, agentArgs, once: true, ...globals(self) }),
@@ -185,6 +187,13 @@ export function createProgram(): Command {
       (await import('./commands/explain.ts')).explain({ task, ...options, ...globals(self) }),
     )
 
+  command(program, 'report', 'what came of the backlog: proofs, costs, reviews, what needs a person')
+    .option('--json', 'print it as JSON')
+    .addHelpText('after', examples(['ralph report > report.md', 'ralph report --json | jq .agents']))
+    .action(async (options, self) =>
+      (await import('./commands/report.ts')).report({ ...options, ...globals(self) }),
+    )
+
   command(program, 'doctor', 'what works here, what does not, how to mend it')
     .option('--salvage <file>', 'copy what can be read of a damaged journal to this file')
     .option('--json', 'print it as JSON')
@@ -203,6 +212,12 @@ export function createProgram(): Command {
     .action(async (action, file, options, self) =>
       (await import('./commands/journal.ts')).journal({ action, file, ...options, ...globals(self) }),
     )
+
+  command(program, 'hook', 'entry point for hooks of agent CLIs (docs/hooks)')
+    .argument('<event>', 'stop')
+    .option('--ralph-dir <path>', 'the folder of tasks.json', 'ralph')
+    .addHelpText('after', examples(['ralph hook stop < event.json']))
+    .action(async (event, options) => (await import('./commands/hook.ts')).hook({ event, ...options }))
 
   command(program, 'completion', 'shell completion')
     .argument('<shell>', 'bash, zsh or fish')
@@ -271,6 +286,24 @@ function runOptions(run: Command): Command {
     )
     .option('--keep-retries', 'do not begin anew with tasks that ran out of tries')
     .option('--strict-deps', 'a task whose needs are not done blocks')
+    .option('--skip-review', 'leave the review stages of the preset out')
+    .option('--review-cap <n>', 'reviews per task at most', count)
+    .option('--timeout-multiplier <factor>', 'all time limits times this', factor)
+    .option('--resume', 'tasks that were given up go on where they stopped')
+    .option('--fresh', 'tasks that were given up begin anew')
+    .addOption(new Option('--ralph-dir <path>', 'reviewed: the folder of prd.md and tasks.json').hideHelp())
+    .addOption(new Option('--plan <file>', 'gated: the plan').hideHelp())
+    .addOption(new Option('--action <what>', 'stepwise: start or loop').choices(['start', 'loop']).hideHelp())
+    .addOption(new Option('--spec <folder>', 'stepwise: the folder of the spec').hideHelp())
+    .addOption(new Option('--from-task <id>', 'stepwise: first task of the range').hideHelp())
+    .addOption(new Option('--to-task <id>', 'stepwise: last task of the range').hideHelp())
+    .addOption(new Option('--force', 'stepwise: begin the range anew').hideHelp())
+    .addOption(new Option('--apply-spec-sync', 'stepwise: let sync change the spec').hideHelp())
+    .addOption(
+      new Option('--style <name>', "stepwise: print as the skill or as the seed's shell script does")
+        .choices(['skill', 'script'])
+        .hideHelp(),
+    )
     .option('--json', 'print events as JSON lines')
 }
 
@@ -289,6 +322,12 @@ function money(text: string): number {
   if (!Number.isFinite(amount) || amount <= 0)
     throw new InvalidArgumentError('expected an amount like 5 or 2.50')
   return amount
+}
+
+function factor(text: string): number {
+  const value = Number(text)
+  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('expected a factor like 1.5 or 2')
+  return value
 }
 
 function duration(text: string): number {
@@ -314,3 +353,8 @@ First steps:
 
 Exit codes: 0 every task is done with evidence · 1 not complete (the last line says why) ·
 2 wrong usage or configuration · 130/143 interrupted`
+
+const needs = `
+Needs: git, and the CLI of an agent (claude, codex, copilot, gemini, opencode, or any program) that is logged in.
+Recommended for isolation: Docker Desktop 4.58 or newer with sandboxes.
+`

@@ -21,6 +21,8 @@ export type AgentSettings = {
   command?: string | string[]
   /** `scripted`: the script to play. */
   script?: string
+  /** `scripted`: what to play without a script, as JSON. */
+  rehearsal?: string
   /** Another place of the agent's own program, when it is not on the PATH. */
   program?: string
   /** Phrases that come before the agent's own when a fault is looked for. */
@@ -74,8 +76,17 @@ export type AgentReport = {
   tail: string
   sessionId: string | null
   model: string | null
+  /** How full the agent's context window was at the end, where it tells. */
+  context?: { usedTokens: number; windowTokens: number | null }
 }
 
 export type ProbeContext = { env: Record<string, string | undefined>; cwd: string }
 
-export type AgentProbe = { ok: boolean; version: string | null; problem: string | null; fix: string | null }
+export type AgentProbe = {
+  ok: boolean
+  version: string | null
+  /** Whether it is logged in, where the program tells without calling a model. */
+  login?: 'yes' | 'no' | 'unknown'
+  problem: string | null
+  fix: string | null
+}

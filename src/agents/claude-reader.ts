@@ -3,12 +3,12 @@ import { oneLine } from '../core/text.ts'
 import type { AgentEvent, AgentReader, AgentReport } from './agent.ts'
 import { type ClaudeRun, resultFault } from './claude-fault.ts'
 import { usageOf } from './claude-usage.ts'
-import { asAmount, asList, asRecord, asText, type JsonRecord, parseRecord } from './json.ts'
-import { firstPart, lastPart, messageLimit, strayLimit, tailText } from './tail-text.ts'
+import { asAmount, asList, asRecord, asText, type JsonRecord } from './json.ts'
+import { jsonReader, notice, textEvent, toolEvent, word } from './json-reader.ts'
+import { lastPart, messageLimit } from './tail-text.ts'
 
 /** Reads `--output-format stream-json`. Nothing is kept but the last text, the last result and a few counts. */
 export function claudeReader(): AgentReader {
-  const stray = tailText(strayLimit)
   const seen: Seen = {
     run: { permissionMode: '', toolsDone: 0, hookDenials: 0, apiError: '', resetsAt: null },
     lastText: '',
@@ -16,16 +16,7 @@ export function claudeReader(): AgentReader {
     sessionId: null,
     model: null,
   }
-  return {
-    line(line, stream) {
-      const event = stream === 'stdout' ? parseRecord(line) : null
-      if (event) return take(seen, event)
-      if (line.trim() === '') return []
-      stray.add(firstPart(line, 2000))
-      return [{ type: 'notice', text: oneLine(firstPart(line, 2000), 500) }]
-    },
-    end: () => report(seen, stray.text()),
-  }
+  return jsonReader({ take: event => take(seen, event), report: stray => report(seen, stray) })
 }
 
 type Seen = {
@@ -104,16 +95,9 @@ function takeAssistant(seen: Seen, event: JsonRecord): AgentEvent[] {
 }
 
 function blockEvents(block: JsonRecord | null): AgentEvent[] {
-  if (block?.type === 'text' && asText(block.text))
-    return [{ type: 'text', text: firstPart(asText(block.text), 16_384) }]
+  if (block?.type === 'text' && asText(block.text)) return [textEvent(asText(block.text))]
   if (block?.type !== 'tool_use') return []
-  return [
-    {
-      type: 'tool',
-      name: asText(block.name),
-      input: oneLine(firstPart(toolInput(asRecord(block.input)), 2000), 500),
-    },
-  ]
+  return [toolEvent(asText(block.name), toolInput(asRecord(block.input)))]
 }
 
 /** The one thing a person wants to see of a tool call. */
@@ -178,13 +162,4 @@ function report(seen: Seen, stray: string): AgentReport {
     sessionId: seen.sessionId,
     model: seen.model,
   }
-}
-
-function notice(text: string): AgentEvent {
-  return { type: 'notice', text: oneLine(firstPart(text, 2000), 500) }
-}
-
-/** A name or an id: short, whatever is sent. */
-function word(value: unknown): string {
-  return firstPart(asText(value), 200)
 }

@@ -2,7 +2,7 @@ import type { Agent, AgentCommand, AgentProbe, AgentRequest, AgentSettings, Prob
 import { claudeReader } from './claude-reader.ts'
 import { pick, probeEnvironment } from './environment.ts'
 import { patternsFor } from './patterns.ts'
-import { startProbe } from './probe.ts'
+import { probeVersion } from './probe-version.ts'
 
 export function claude(settings: AgentSettings = {}): Agent {
   const program = settings.program ?? 'claude'
@@ -99,31 +99,16 @@ function environment({ env, root }: AgentRequest): Record<string, string> {
 const install =
   'Install it with `npm install -g @anthropic-ai/claude-code`, then run `claude` once to log in (or set ANTHROPIC_API_KEY).'
 
-async function probe(program: string, { env, cwd }: ProbeContext): Promise<AgentProbe> {
-  const end = await startProbe({
-    argv: [program, '--version'],
+function probe(program: string, { env, cwd }: ProbeContext): Promise<AgentProbe> {
+  return probeVersion({
+    program,
+    product: 'Claude Code',
     cwd,
     env: {
       ...probeEnvironment(env),
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
     },
+    fix: install,
   })
-  const broken = (problem: string): AgentProbe => ({ ok: false, version: null, problem, fix: install })
-  switch (end.type) {
-    case 'missing':
-      return broken(`'${program}' was not found`)
-    case 'failed':
-      return broken(`\`${program} --version\` failed: ${end.detail}`)
-    case 'timeout':
-      return broken(`\`${program} --version\` did not end within ${end.after / 1000} s`)
-    case 'ok': {
-      const version = /\d+\.\d+\.\d+\S*/u.exec(end.output)?.[0] ?? null
-      return version === null
-        ? broken(`\`${program} --version\` named no version; is it Claude Code?`)
-        : { ok: true, version, problem: null, fix: null }
-    }
-    default:
-      return end satisfies never
-  }
 }

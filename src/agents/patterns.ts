@@ -70,10 +70,34 @@ const common: readonly FaultPattern[] = [
 ]
 
 const own: Record<string, readonly FaultPattern[]> = {
+  // An agent that gives its error as an answer; Copilot does.
+  acp: [
+    { kind: 'limit', pattern: 'failed to get response from the ai model.{0,200}last error: 429' },
+    {
+      kind: 'infrastructure',
+      pattern: 'failed to get response from the ai model.{0,200}last error: (?:5\\d\\d|failed native)',
+    },
+    { kind: 'crash', pattern: "this model's maximum context length|prompt is too long|your input exceeds" },
+  ],
   claude: [
     { kind: 'permission', pattern: 'cannot be used with root/sudo privileges' },
     { kind: 'auth', pattern: 'issue with the selected model|may not have access to it' },
   ],
+  codex: [
+    { kind: 'permission', pattern: 'not inside a trusted directory' },
+    { kind: 'auth', pattern: 'missing environment variable|sign in again' },
+    { kind: 'permission', pattern: 'error loading configuration|codex_home points to' },
+  ],
+  copilot: [{ kind: 'auth', pattern: 'no authentication information found' }],
+  gemini: [
+    { kind: 'permission', pattern: 'not running in a trusted directory|yolo mode is disabled' },
+    {
+      kind: 'auth',
+      pattern:
+        'please set an auth method|invalid auth method|must specify the gemini_api_key|manual authorization is required|authentication consent could not|the enforced authentication type',
+    },
+  ],
+  opencode: [{ kind: 'auth', pattern: 'providermodelnotfounderror|providerautherror|model not found:' }],
 }
 
 /** The phrases for one agent: the user's first, then its own, then those all agents share. */

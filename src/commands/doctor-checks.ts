@@ -1,12 +1,13 @@
 import { lstatSync, readdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
-import { agentNames } from '../agents/registry.ts'
-import type { Settings } from '../config/settings.ts'
+import type { AgentProbe } from '../agents/agent.ts'
+import { cliNames } from '../agents/registry.ts'
+import { allAgents, type Settings } from '../config/settings.ts'
 import { errorText, UserError } from '../core/errors.ts'
 import { ago, plural } from '../core/text.ts'
 import { agentOf, verifyCommands } from '../engine/open.ts'
 import { isSound } from '../store/check.ts'
-import { type Inspection, inspectDatabase } from '../store/doctor.ts'
+import { inspectDatabase } from '../store/doctor.ts'
 import { chooseDriver } from '../store/driver.ts'
 import { gitFacts, toleratedFiles } from './git-facts.ts'
 import { engineNow, journalPath, openForLooking, withStore } from './look.ts'
@@ -37,7 +38,7 @@ export async function gitChecks(root: string, settings: Settings | null): Promis
     problem: trouble,
     branch,
     dirty,
-  } = await gitFacts(root, settings ? await toleratedFiles(settings) : [])
+  } = await gitFacts(root, settings ? await toleratedFiles(root, settings) : [])
   if (trouble) return [problem('git', `${version ? `${version}, ` : ''}${trouble.message}`, trouble.fix)]
   const where = branch ? `on ${branch}` : 'no branch is checked out'
   if (dirty.length === 0) return [ok('git', `${version}, ${where}, nothing uncommitted`)]
@@ -53,15 +54,18 @@ export async function gitChecks(root: string, settings: Settings | null): Promis
 
 /** The configured agents must work; of the others it is said what is there. */
 export async function agentChecks(root: string, settings: Settings): Promise<Check[]> {
-  const chosen = [...settings.agents.implementer, ...settings.agents.reviewer]
-  const configured = [...new Map(chosen.map(choice => [JSON.stringify(choice), choice])).values()]
+  const configured = allAgents(settings.agents)
   const names = new Set(configured.map(choice => choice.name))
-  const others = agentNames.filter(name => !names.has(name) && name !== 'command' && name !== 'scripted')
+  const others = cliNames.filter(name => !names.has(name))
   const probe = async (choice: (typeof configured)[number], needed: boolean): Promise<Check> => {
     const name = `agent ${choice.name}`
     try {
       const found = await (await agentOf(choice, root)).probe({ env: process.env, cwd: root })
-      if (found.ok) return ok(name, `${found.version ?? 'found'}${needed ? '' : ' (not the configured one)'}`)
+      if (found.ok) {
+        const said = `${found.version ?? 'found'}${loginText(found)}`
+        if (!needed) return ok(name, `${said} (not the configured one)`)
+        return found.login === 'no' ? warning(name, said, found.fix ?? '') : ok(name, said)
+      }
       const text = found.problem ?? 'does not work'
       return needed ? problem(name, text, found.fix ?? '') : ok(name, `${text} (not needed: not configured)`)
     } catch (error) {
@@ -73,6 +77,12 @@ export async function agentChecks(root: string, settings: Settings): Promise<Che
     ...configured.map(choice => probe(choice, true)),
     ...others.map(name => probe({ name, args: [], env: [] }, false)),
   ])
+}
+
+/** Most CLIs tell it only when they call a model: nothing is said then. */
+function loginText({ login }: AgentProbe): string {
+  if (login === 'yes') return ', logged in'
+  return login === 'no' ? ', not logged in' : ''
 }
 
 export function verifyCheck(root: string, settings: Settings): Check {
@@ -109,25 +119,22 @@ export function sandboxCheck({ sandbox }: Settings): Check {
 
 /** Is the file sound, are the events as they were written, are the folds what they amount to? */
 export function journalCheck(root: string): Check {
-  const inspection = inspect(journalPath(root))
+  const inspection = inspectDatabase(journalPath(root))
   const mend =
     'Save what can be saved: ralph doctor --salvage saved.db, then put saved.db in the place of .ralph/ralph.db.'
+  const moveAway = 'Move it away; the preset’s own files are enough to go on with `ralph run`.'
   switch (inspection.type) {
     case 'missing':
       return ok('journal', 'none yet; the first `ralph run` makes it')
     case 'unreadable':
-      return problem(
-        'journal',
-        `.ralph/ralph.db cannot be read: ${inspection.problem}`,
-        'Move it away; the preset’s own files are enough to go on with `ralph run`.',
-      )
+      return problem('journal', `.ralph/ralph.db cannot be read: ${inspection.problem}`, moveAway)
     case 'readable': {
       if (isSound(inspection))
         return ok(
           'journal',
           `${plural(inspection.events, 'event')}, whole, and the states are what they amount to`,
         )
-      const { damage, unusable, lost, differing } = inspection
+      const { damage, events, unusable, lost, differing } = inspection
       const found = [
         damage[0] ? `damaged (${damage[0]})` : '',
         lost > 0 ? `${plural(lost, 'row')} lost` : '',
@@ -136,18 +143,11 @@ export function journalCheck(root: string): Check {
           : '',
         differing.length > 0 ? `not what the events amount to: ${differing.slice(0, 5).join(', ')}` : '',
       ]
-      return problem('journal', found.filter(Boolean).join('; '), mend)
+      const anything = events > unusable.length
+      return problem('journal', found.filter(Boolean).join('; '), anything ? mend : moveAway)
     }
     default:
       return inspection satisfies never
-  }
-}
-
-/** An engine may write between two looks at its file; only what is found again and again is wrong. */
-function inspect(path: string): Inspection {
-  for (let look = 1; ; look++) {
-    const inspection = inspectDatabase(path)
-    if (look >= 3 || inspection.type !== 'readable' || inspection.differing.length === 0) return inspection
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Settings } from '../config/settings.ts'
 import { newTaskState } from '../core/state.ts'
 import type { Rules } from '../core/transition.ts'
+import { stageOf } from '../core/workflow.ts'
 import type { Scope } from '../engine/choose-task.ts'
 import type { Prepared } from '../engine/open.ts'
 import { renderPrompt } from '../engine/render-prompt.ts'
@@ -20,14 +21,16 @@ export function dryRun(options: {
 }): void {
   const { settings, rules, prepared, scope, limit } = options
   const { out, style } = terminal()
-  const done = new Set(prepared.layout.recorded(prepared.project).map(one => one.id))
+  const done = new Set(
+    prepared.layout.recorded(prepared.project).flatMap(one => (one.stage === undefined ? [one.id] : [])),
+  )
   const open = prepared.tasks.filter(
     task => !done.has(task.id) && (scope.only === null || scope.only.has(task.id)),
   )
   const previewed = limit === null ? open : open.slice(0, limit)
-  const stage = rules.workflow.stages[rules.workflow.start]
+  const first = firstAgentStage(rules)
   for (const task of previewed) {
-    if (stage?.kind !== 'agent') continue
+    if (first === null) continue
     const prompt = renderPrompt(
       {
         layout: prepared.layout,
@@ -35,9 +38,10 @@ export function dryRun(options: {
         settings,
         verify: rules.verify === 'none' ? [] : rules.verify,
         rules,
+        run: { iterations: 0 },
       },
       newTaskState(task),
-      stage,
+      first,
     )
     const lines = prompt.split('\n')
     out(`${style.bold(`Story ${task.id}: ${task.title}`)}\n`)
@@ -46,4 +50,17 @@ export function dryRun(options: {
     out('\n')
   }
   out(`Dry run: ${previewed.length} of ${open.length} open stories shown; nothing was run or written.\n`)
+}
+
+/** The first agent that a task meets: the workflow may begin with something the engine does. */
+function firstAgentStage({ workflow }: Rules): string | null {
+  let name = workflow.start
+  for (let seen = 0; seen < Object.keys(workflow.stages).length; seen++) {
+    const stage = stageOf(workflow, name)
+    if (stage?.kind === 'agent') return name
+    const pass = stage?.on.pass
+    if (pass === undefined) return null
+    name = typeof pass === 'string' ? pass : pass.to
+  }
+  return null
 }

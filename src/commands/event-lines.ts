@@ -6,7 +6,7 @@ import { describeEvent, type Line } from '../reporters/describe.ts'
 import type { Log, StoredEvent } from '../store/log.ts'
 
 /** An event of the journal with what its task had become right after it, as reporters get them live. */
-export type Told = StoredEvent & { state: TaskState | null; line: Line | null }
+export type Told = StoredEvent & { state: TaskState | null; rules: Rules | null; line: Line | null }
 
 /** Tells stored events in order. A task's earlier events are read once, when its first one comes. */
 export function createTeller(log: Log): (stored: StoredEvent) => Promise<Told> {
@@ -35,7 +35,8 @@ export function createTeller(log: Log): (stored: StoredEvent) => Promise<Told> {
   }
   return async stored => {
     const state = isRunEvent(stored.event) ? null : await stateAfter(stored)
-    return { ...stored, state, line: describeEvent(stored.event, state) }
+    const rules = await rulesOf(stored.event)
+    return { ...stored, state, rules, line: describeEvent(stored.event, state, rules?.workflow) }
   }
 }
 

@@ -67,17 +67,19 @@ export function effectWords(effect: Effect, state: TaskState, rules: Rules | nul
 
 export type Needed = { id: string; status: string }
 
-/** Why a task is where it is. `needs`: what it depends on and is not done. */
+/** Why a task is where it is. `needs`: what it depends on and is not done. `strict`: whether it waits for that. */
 export function taskWords(
   state: TaskState,
-  context: { rules: Rules | null; needs: Needed[]; now: number },
+  context: { rules: Rules | null; needs: Needed[]; strict: boolean; now: number },
 ): string[] {
-  const { rules, needs, now } = context
+  const { rules, needs, strict, now } = context
   const words = [statusWords(state, rules)]
   for (const { attempt, stage, reason, at } of state.history.slice(-5)) {
     words.push(`Attempt ${attempt} (${timestamp(at)}) failed at ${stage}: ${reason}.`)
   }
   const { same } = state.stuck
+  if (state.status === 'open' && state.exhausted)
+    words.push(`It went back to the queue ${timestamp(state.exhausted.at)}: ${state.exhausted.reason}.`)
   if (state.status !== 'done' && same > 1) words.push(`The same failure came ${same} times in a row.`)
   if (rules && state.status === 'open' && isStuck(rules, state)) {
     words.push('The next attempt is told to try something fundamentally different.')
@@ -86,7 +88,8 @@ export function taskWords(
     words.push(`It waits until ${timestamp(state.waitUntil)} (${ago(state.waitUntil - now)}): ${state.note}.`)
   }
   for (const { id, status } of needs) {
-    words.push(`It depends on ${id}, which is ${status}; with --strict-deps it waits for that.`)
+    const waits = strict ? 'it waits for that (--strict-deps)' : 'with --strict-deps it waits for that'
+    words.push(`It depends on ${id}, which is ${status}; ${waits}.`)
   }
   for (const text of state.steering) words.push(`The next prompt will tell the agent: ${text}`)
   if (state.step)

@@ -1,11 +1,12 @@
 import { checkBudget } from '../core/budget.ts'
+import type { RunState } from '../core/run.ts'
 import { isBegun } from '../core/select.ts'
 import type { TaskState } from '../core/state.ts'
 import type { TaskStatus } from '../core/task.ts'
-import { ago, oneLine } from '../core/text.ts'
+import { ago, oneLine, plural } from '../core/text.ts'
 import { chooseTask } from '../engine/choose-task.ts'
 import type { Style } from '../reporters/style.ts'
-import type { Log } from '../store/log.ts'
+import { type Log, runStream } from '../store/log.ts'
 import type { Store } from '../store/sqlite.ts'
 import { type Advice, effectWords, type Needed, runWords, taskAdvice, taskWords } from './explain-text.ts'
 import { findTask } from './find-task.ts'
@@ -57,7 +58,9 @@ const nothingRan: Explanation = {
 }
 
 async function explainTask(log: Log, state: TaskState, now: number): Promise<Explanation> {
-  const rules = (await log.lastRun())?.rules ?? null
+  const run = await log.lastRun()
+  const rules = run?.rules ?? null
+  const strict = await wasStrict(log, run)
   const needs: Needed[] = []
   for (const id of state.status === 'open' ? state.task.needs : []) {
     const status = (await log.task(id))?.state.status ?? 'not in the backlog'
@@ -66,7 +69,7 @@ async function explainTask(log: Log, state: TaskState, now: number): Promise<Exp
   return {
     task: state.task.id,
     status: state.status,
-    why: taskWords(state, { rules, needs, now }),
+    why: taskWords(state, { rules, needs, strict, now }),
     next: null,
     stopped: [],
     advice: taskAdvice(state),
@@ -95,8 +98,12 @@ async function explainBacklog({ log, dispatch }: Store, now: number): Promise<Ex
   }))
   const next = await nextWords(log, now)
   if (!next && stopped.length === 0) {
-    const { done } = await log.counts()
-    why.push(done > 0 ? 'Every task is done; nothing is left to choose.' : 'The backlog is empty.')
+    const { done, open } = await log.counts()
+    if (open > 0)
+      why.push(
+        `${plural(open, 'open task')} cannot be chosen: with --strict-deps a task waits for its needs.`,
+      )
+    else why.push(done > 0 ? 'Every task is done; nothing is left to choose.' : 'The backlog is empty.')
   }
   return { task: null, status: null, why, next, stopped, advice: advice() }
 
@@ -112,7 +119,7 @@ async function explainBacklog({ log, dispatch }: Store, now: number): Promise<Ex
   }
 
   async function nextWords(from: Log, at: number): Promise<Explanation['next']> {
-    const choice = await chooseTask(from, { only: null, strict: false }, at)
+    const choice = await chooseTask(from, { only: null, strict: await wasStrict(from, run) }, at)
     if (choice.type === 'none') return null
     const id = choice.type === 'task' ? choice.id : await firstWaiting(from, choice.until)
     const state = id === null ? undefined : (await from.task(id))?.state
@@ -124,6 +131,14 @@ async function explainBacklog({ log, dispatch }: Store, now: number): Promise<Ex
       choice.type === 'wait' ? `; not before ${ago(choice.until - at)} from now: ${state.note}` : ''
     return { task: id, action: effectWords(state.next, state, rules), because: `${because}${wait}` }
   }
+}
+
+/** Whether the run passes over tasks whose needs are not done, by the flag or the configuration it was started with. */
+async function wasStrict(log: Log, run: RunState | null): Promise<boolean> {
+  if (!run) return false
+  for await (const { event } of log.events({ stream: runStream(run.id), limit: 1 }))
+    return event.type === 'run.started' && event.options.strict === true
+  return false
 }
 
 async function firstWaiting(log: Log, until: number): Promise<string | null> {

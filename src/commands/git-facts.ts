@@ -1,8 +1,8 @@
 import type { Settings } from '../config/settings.ts'
 import { UserError } from '../core/errors.ts'
 import { matchesAny } from '../core/glob.ts'
+import { layoutOf } from '../engine/open.ts'
 import { git } from '../git/git.ts'
-import { findLayout } from '../layouts/registry.ts'
 
 /** What a looker wants to know of the repository. Nothing is opened for work, nothing is written. */
 export type GitFacts = {
@@ -52,7 +52,7 @@ export async function gitFacts(root: string, ignore: string[] = []): Promise<Git
 }
 
 /** What `ralph run` does not mind either: the engine's own files, and those no agent may change. */
-export async function toleratedFiles(settings: Settings): Promise<string[]> {
-  const { owned } = await findLayout(settings.workflow.layout)
-  return [...owned, settings.log, ...settings.protect]
+export async function toleratedFiles(root: string, settings: Settings): Promise<string[]> {
+  const { layout, project } = await layoutOf(root, settings)
+  return [...layout.owned, settings.log, ...settings.protect, ...(layout.protects?.(project) ?? [])]
 }

@@ -1,17 +1,25 @@
-import { existsSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { agentNames, findAgent } from '../agents/registry.ts'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { cliNames, findAgent } from '../agents/registry.ts'
 import { configName } from '../config/load.ts'
 import { resolveSettings } from '../config/settings.ts'
+import { layoutOf } from '../engine/open.ts'
 import { detectVerify } from '../gates/detect.ts'
-import { newStory } from '../layouts/stories/new-story.ts'
+import type { Layout, Skeleton } from '../layouts/layout.ts'
 import { gitFacts } from './git-facts.ts'
-import { configText, contextText, type Found, pointToAgents } from './init-files.ts'
+import { configText, type Found } from './init-files.ts'
 import { onPath } from './on-path.ts'
 import { type ProjectOption, projectRoot } from './project.ts'
 import { printJson, terminal } from './terminal.ts'
 
-export type InitOptions = ProjectOption & { preset: string; name?: string; yes?: boolean; json?: boolean }
+export type InitOptions = ProjectOption & {
+  preset: string
+  name?: string
+  /** Write the prompt templates too, to be changed for this project. */
+  prompts?: boolean
+  yes?: boolean
+  json?: boolean
+}
 
 /** What `ralph init --json` prints. */
 export type Initialised = {
@@ -25,11 +33,12 @@ export type Initialised = {
   next: string[]
 }
 
-/** `ralph init`: configuration, context file, a first story. Safe to repeat: what is there stays as it is. */
+/** `ralph init`: configuration and the preset's own files. Safe to repeat: what is there stays as it is. */
 export async function init(options: InitOptions): Promise<void> {
   const root = projectRoot(options)
   // Says which presets there are.
-  resolveSettings({ preset: options.preset }, {})
+  const settings = resolveSettings({ preset: options.preset }, {})
+  const { layout, project } = await layoutOf(root, settings)
   const detected = detectVerify(root)
   const found: Found = {
     preset: options.preset,
@@ -37,13 +46,23 @@ export async function init(options: InitOptions): Promise<void> {
     verify: detected?.commands ?? (await askForVerify(root, options)),
     because: detected?.because ?? null,
   }
-  const files = writeFiles(root, found, options.name)
+  const skeleton = layout.skeleton(project, {
+    name: options.name ?? '',
+    date: new Date().toISOString().slice(0, 10),
+    verify: found.verify,
+    agents: found.agents,
+  })
+  const files = writeFiles(root, {
+    [configName]: configText(found, skeleton.about, settings.protect),
+    ...skeleton.files,
+    ...(options.prompts ? promptFiles(layout, settings.prompts) : {}),
+  })
   const result: Initialised = {
     ...files,
     agents: found.agents,
     verify: found.verify,
     because: found.because,
-    next: await nextSteps(root, files, found),
+    next: await nextSteps(root, { files, found, skeleton }),
   }
   if (options.json) return printJson(result)
   const { out, style } = terminal()
@@ -60,7 +79,7 @@ export async function init(options: InitOptions): Promise<void> {
 /** Agents of their own name; `command` and `scripted` need a program or a script to be said. */
 async function installedAgents(root: string): Promise<string[]> {
   const found: string[] = []
-  for (const name of agentNames.filter(one => one !== 'command' && one !== 'scripted')) {
+  for (const name of cliNames) {
     const agent = await findAgent(name)
     const request = {
       promptFile: '',
@@ -91,38 +110,44 @@ async function askForVerify(root: string, { yes, json }: InitOptions): Promise<s
   }
 }
 
-function writeFiles(
-  root: string,
-  found: Found,
-  name: string | undefined,
-): { written: string[]; kept: string[] } {
+function writeFiles(root: string, files: Record<string, string>): { written: string[]; kept: string[] } {
   const written: string[] = []
   const kept: string[] = []
-  const write = (file: string, text: string) => {
-    if (existsSync(join(root, file))) return kept.push(file)
-    writeFileSync(join(root, file), text, { flag: 'wx' })
-    return written.push(file)
+  for (const [file, text] of Object.entries(files)) {
+    if (existsSync(join(root, file))) {
+      kept.push(file)
+      continue
+    }
+    mkdirSync(dirname(join(root, file)), { recursive: true })
+    const mode = text.startsWith('#!') ? 0o755 : 0o644
+    writeFileSync(join(root, file), text, { flag: 'wx', mode })
+    written.push(file)
   }
-  write(configName, configText(found))
-  write('CLAUDE.md', existsSync(join(root, 'AGENTS.md')) ? pointToAgents : contextText(found.verify))
-  if (existsSync(join(root, 'specs'))) kept.push('specs/')
-  else written.push(newStory({ root, id: '1.1', title: name ?? 'First story' }))
   return { written, kept }
 }
 
-async function nextSteps(root: string, { written }: { written: string[] }, found: Found): Promise<string[]> {
+function promptFiles(layout: Layout, folder: string): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(layout.templates).map(([name, text]) => [join(folder, `${name}.md`), text]),
+  )
+}
+
+async function nextSteps(
+  root: string,
+  made: { files: { written: string[] }; found: Found; skeleton: Skeleton },
+): Promise<string[]> {
+  const { files, found, skeleton } = made
   const { problem } = await gitFacts(root)
-  const story = written.find(file => file.startsWith('specs/'))
+  const isNew = files.written.includes(configName)
   return [
     ...(problem ? [`${problem.message}: ${problem.fix}`] : []),
-    ...(found.agents.length === 0 && written.includes(configName)
+    ...(found.agents.length === 0 && isNew
       ? [`install an agent (\`ralph doctor\` says how), or name yours in ${configName}`]
       : []),
-    ...(found.verify === null && written.includes(configName)
+    ...(found.verify === null && isNew
       ? [`say in ${configName} which command proves the work (verify)`]
       : []),
-    ...(written.includes('CLAUDE.md') ? ['fill in CLAUDE.md: what an agent must know of this project'] : []),
-    ...(story ? [`write the first story: ${story} (more: ralph new story 1.2 "…")`] : []),
+    ...skeleton.next,
     'ralph validate',
     'ralph run',
   ]

@@ -45,7 +45,7 @@ export async function logs(options: LogsOptions): Promise<void> {
         for (const told of await lastLines(store.log, { task: options.task, most, json, upTo: after }))
           print(told)
       }
-      for await (const stored of store.log.events({ after, ...stream(options.task) })) {
+      for await (const stored of store.log.events({ after, ...(await stream(store.log, options.task)) })) {
         after = stored.id
         print(await tell(stored))
       }
@@ -53,8 +53,8 @@ export async function logs(options: LogsOptions): Promise<void> {
   })
 }
 
-function stream(task: string | undefined): { stream?: string } {
-  return task === undefined ? {} : { stream: task }
+async function stream(log: Log, task: string | undefined): Promise<{ stream?: string }> {
+  return task === undefined ? {} : { stream: (await findTask(log, task)).id }
 }
 
 type Wanted = { task: string | undefined; most: number; json: boolean; upTo?: number }
@@ -63,8 +63,8 @@ type Wanted = { task: string | undefined; most: number; json: boolean; upTo?: nu
 export async function lastLines(log: Log, { task, most, json, upTo }: Wanted): Promise<Told[]> {
   const counts = (told: Told) => (json || told.line !== null) && (upTo === undefined || told.id <= upTo)
   if (task !== undefined) {
-    await findTask(log, task)
-    return (await tellAll(log, log.events({ stream: task }))).filter(counts).slice(-most)
+    const { id } = await findTask(log, task)
+    return (await tellAll(log, log.events({ stream: id }))).filter(counts).slice(-most)
   }
   let found: Told[] = []
   for await (const page of pagesFromEnd(log)) {
@@ -91,7 +91,7 @@ function jsonLine({ id, stream, event, state }: Told): string {
 }
 
 /** The plain reporter's own words and marks, with the time before them. */
-function textLine({ stream, event, state }: Told, style: Style): string {
+function textLine({ stream, event, state, rules }: Told, style: Style): string {
   const time = timestamp(event.at)
   let text = ''
   const reporter = plainReporter({
@@ -101,6 +101,6 @@ function textLine({ stream, event, state }: Told, style: Style): string {
       text += text === '' ? `${style.dim(time)} ${part}` : `${' '.repeat(time.length + 1)}${part}`
     },
   })
-  reporter.event?.(event, { stream, state, run: newRunState(event.run) })
+  reporter.event?.(event, { stream, state, run: { ...newRunState(event.run), rules } })
   return text
 }

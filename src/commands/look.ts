@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { UserError } from '../core/errors.ts'
-import { worktreeKey } from '../engine/lease.ts'
 import { isDead, thisHost } from '../store/alive.ts'
-import type { Dispatch, LeaseInfo } from '../store/dispatch.ts'
+import { type Dispatch, type LeaseInfo, worktreeKey } from '../store/dispatch.ts'
 import type { Store } from '../store/sqlite.ts'
 
 export function journalPath(root: string): string {

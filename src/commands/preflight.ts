@@ -1,15 +1,15 @@
-import type { Settings } from '../config/settings.ts'
+import { allAgents, type Settings } from '../config/settings.ts'
 import { UserError } from '../core/errors.ts'
+import { estimateIterations } from '../core/estimate.ts'
 import { dependencyProblems } from '../core/select.ts'
-import { plural } from '../core/text.ts'
-import { agentOf, type Prepared } from '../engine/open.ts'
-import { findLayout } from '../layouts/registry.ts'
+import { plural, pluralOf } from '../core/text.ts'
+import { agentOf, layoutOf, type Prepared } from '../engine/open.ts'
 import type { Reporter } from '../reporters/reporter.ts'
 import { onPath } from './on-path.ts'
 
 /** What must be there before a run, in the seed's order: the agent, the project context, the specs (S4-63). */
 export async function checkPrerequisites(root: string, settings: Settings): Promise<void> {
-  for (const choice of [...settings.agents.implementer, ...settings.agents.reviewer]) {
+  for (const choice of allAgents(settings.agents)) {
     const agent = await agentOf(choice, root)
     const [program] = agent.command({
       promptFile: '',
@@ -27,11 +27,8 @@ export async function checkPrerequisites(root: string, settings: Settings): Prom
       )
     }
   }
-  const layout = await findLayout(settings.workflow.layout)
-  const problem = layout.prerequisites({
-    root,
-    settings: { contextFile: settings.context, agents: settings.agents.implementer.map(one => one.name) },
-  })[0]
+  const { layout, project } = await layoutOf(root, settings)
+  const problem = layout.prerequisites(project)[0]
   if (problem) throw new UserError(problem.message, problem.fix)
   if (settings.sandbox === 'required') {
     throw new UserError(
@@ -54,12 +51,18 @@ export async function preflight(options: {
 }): Promise<void> {
   const { root, settings, prepared, verify, report } = options
   const note = (level: 'info' | 'warning' | 'error', text: string) => report.note({ level, text })
+  const { noun = 'task' } = settings.workflow
   if (settings.sandbox === 'auto') {
     note(
       'warning',
       'no sandbox: the agent runs with your rights; it can read your home folder, use the network and change any file you can (`ralph doctor` tells more, `--no-sandbox` accepts this)',
     )
   }
+  if (allAgents(settings.agents).some(choice => choice.rehearsal !== undefined))
+    note(
+      'warning',
+      'a rehearsal: the scripted agent plays a built-in script; no model is called, no real work is done',
+    )
   if (verify.detected && verify.commands !== 'none')
     note('info', `verify: ${verify.commands.join(', ')} (${verify.detected})`)
   if (verify.commands === 'none') note('warning', 'verify: none — tasks will end as done, unverified')
@@ -68,16 +71,16 @@ export async function preflight(options: {
   if (prepared.missing.length > 0) {
     note(
       'error',
-      `${plural(prepared.missing.length, 'story', 'stories')} without a spec: ${prepared.missing.join(', ')}`,
+      `${plural(prepared.missing.length, noun, pluralOf(noun))} without a spec: ${prepared.missing.join(', ')}`,
     )
   }
   const dependencies = dependencyProblems(prepared.tasks)
   const cycle = dependencies.find(problem => problem.message.includes('cycle'))
   if (cycle) throw new UserError(cycle.message, 'Take one of these out of a depends_on list.')
-  for (const problem of dependencies) note('warning', `story ${problem.id} ${problem.message}`)
+  for (const problem of dependencies) note('warning', `${noun} ${problem.id} ${problem.message}`)
   await warnOfCost(root, settings, note)
-  warnOfOrder(prepared, note)
-  warnOfIterations(settings, prepared, note)
+  if (!settings.strictDependencies) warnOfOrder(prepared, noun, note)
+  noteEstimate(settings, prepared, note)
 }
 
 /** Unknown is not 0: a budget that cannot be kept must be known to be one. */
@@ -96,7 +99,7 @@ async function warnOfCost(
 }
 
 /** C-11: the order stands as it is, but a story that comes before what it needs is worth a warning. */
-function warnOfOrder(prepared: Prepared, note: (level: 'warning', text: string) => void): void {
+function warnOfOrder(prepared: Prepared, noun: string, note: (level: 'warning', text: string) => void): void {
   const place = new Map(prepared.tasks.map((task, index) => [task.id, index]))
   for (const task of prepared.tasks) {
     for (const need of task.needs) {
@@ -104,25 +107,27 @@ function warnOfOrder(prepared: Prepared, note: (level: 'warning', text: string) 
       if (at !== undefined && at > task.order)
         note(
           'warning',
-          `story ${task.id} comes before ${need}, which it depends on (--strict-deps makes it wait)`,
+          `${noun} ${task.id} comes before ${need}, which it depends on (--strict-deps makes it wait)`,
         )
     }
   }
 }
 
-/** G-16: a run that cannot reach the end should say so at its start. */
-function warnOfIterations(
+/** G-04, G-16: what the backlog is likely to need; a run that cannot reach the end says so at its start. */
+function noteEstimate(
   settings: Settings,
   prepared: Prepared,
-  note: (level: 'warning', text: string) => void,
+  note: (level: 'info' | 'warning', text: string) => void,
 ): void {
-  const { iterations } = settings.workflow.limits
-  const recorded = new Set(prepared.layout.recorded(prepared.project).map(one => one.id))
+  const { workflow } = settings
+  const recorded = new Set(
+    prepared.layout.recorded(prepared.project).flatMap(one => (one.stage ? [] : one.id)),
+  )
   const left = prepared.tasks.filter(task => !recorded.has(task.id)).length
-  if (iterations !== undefined && left > iterations) {
-    note(
-      'warning',
-      `${plural(left, 'story', 'stories')} left, but at most ${iterations} iterations in this run (-n ${left * 2} would be enough for one retry each)`,
-    )
-  }
+  const { each, total, limit, enough } = estimateIterations(workflow, left)
+  if (left === 0 || (limit === null && workflow.iteration === 'task')) return
+  const { noun = 'task' } = workflow
+  const sum = `${plural(left, noun, pluralOf(noun))} × ~${each} iterations = ~${total} needed`
+  if (enough) note('info', sum)
+  else note('warning', `${sum}, but at most ${limit} iterations in this run (-n ${total})`)
 }

@@ -1,8 +1,15 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { loadConfig } from '../config/load.ts'
-import { type Overrides, resolveSettings, type Settings } from '../config/settings.ts'
+import {
+  type AgentChoice,
+  type Agents,
+  type Overrides,
+  resolveSettings,
+  type Settings,
+} from '../config/settings.ts'
 import { UserError } from '../core/errors.ts'
+import { layoutOf } from '../engine/open.ts'
 
 export type ProjectOption = { projectDir?: string }
 
@@ -14,6 +21,30 @@ export function projectRoot(options: ProjectOption): string {
   return root
 }
 
+/** What the command line, the configuration, and the preset's own configuration file say. */
 export async function projectSettings(root: string, overrides: Overrides = {}): Promise<Settings> {
-  return resolveSettings(await loadConfig(root), overrides)
+  const settings = resolveSettings(await loadConfig(root), overrides)
+  const { layout, project } = await layoutOf(root, settings)
+  return {
+    ...settings,
+    agents: rehearsing(settings.agents, layout.rehearsal),
+    workflow: layout.configure?.(project, settings.workflow) ?? settings.workflow,
+    verify: settings.verify ?? layout.verify?.(project) ?? null,
+  }
+}
+
+/** A scripted agent without a script plays what the preset has for it. */
+function rehearsing({ implementer, reviewer, roles }: Agents, rehearsal: unknown[] | undefined): Agents {
+  if (!rehearsal) return { implementer, reviewer, roles }
+  const all = (choices: AgentChoice[]) =>
+    choices.map(choice =>
+      choice.name === 'scripted' && choice.script === undefined
+        ? { ...choice, rehearsal: JSON.stringify(rehearsal) }
+        : choice,
+    )
+  return {
+    implementer: all(implementer),
+    reviewer: all(reviewer),
+    roles: Object.fromEntries(Object.entries(roles).map(([role, choices]) => [role, all(choices)])),
+  }
 }

@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings.ts'
 import { jsonReporter } from '../reporters/json.ts'
 import { logFileReporter } from '../reporters/log-file.ts'
 import { multiplex } from '../reporters/multiplexer.ts'
-import { plainReporter } from '../reporters/plain.ts'
+import { type Print, plainReporter } from '../reporters/plain.ts'
 import type { Reporter } from '../reporters/reporter.ts'
 import { terminal } from './terminal.ts'
 
@@ -20,12 +20,14 @@ export function createReporters(options: {
   settings: Settings
   json: boolean
   verbose: boolean
+  print?: Print
 }): RunReporters {
-  const { root, settings, json, verbose } = options
+  const { root, settings, json, verbose, print } = options
   const screen = terminal()
+  const live = settings.workflow.live ? screen.err : undefined
   const view = json
     ? jsonReporter(screen.out)
-    : plainReporter({ write: screen.out, style: screen.style, verbose })
+    : plainReporter({ write: screen.out, style: screen.style, verbose, print, live })
   const log = logFileReporter(isAbsolute(settings.log) ? settings.log : join(root, settings.log), () =>
     Date.now(),
   )

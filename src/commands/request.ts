@@ -1,8 +1,9 @@
 import { userInfo } from 'node:os'
 import { UserError } from '../core/errors.ts'
 import type { TaskState } from '../core/state.ts'
+import type { StoredTask } from '../store/log.ts'
 import type { Store } from '../store/sqlite.ts'
-import { unknownTask } from './find-task.ts'
+import { findByLabel, unknownTask } from './find-task.ts'
 import { engineNow, openForLooking } from './look.ts'
 import { type ProjectOption, projectRoot, projectSettings } from './project.ts'
 import { type Answer, type Asked, requestText } from './request-text.ts'
@@ -19,11 +20,13 @@ export type RequestOptions = ProjectOption & {
 const patience = (kind: Asked['kind']) => (kind === 'cancel' ? 10_000 : 3_000)
 
 /** `ralph cancel|pause|resume|retry|steer`: the request is stored, so it holds whether or not an engine runs now. */
-export async function request(options: RequestOptions): Promise<void> {
-  const root = projectRoot(options)
-  const task = options.task ?? null
+export async function request(given: RequestOptions): Promise<void> {
+  const root = projectRoot(given)
   const looked = await openForLooking(root)
-  const state = looked && task !== null ? ((await looked.log.task(task))?.state ?? null) : null
+  const known = looked && given.task !== undefined ? await knownTask(looked, given.task) : null
+  const options = known ? { ...given, task: known.id } : given
+  const task = options.task ?? null
+  const state = known?.state ?? null
   try {
     if (task !== null && !state) await refuseUnknown(root, task, looked)
     await refuseUseless(options, looked, state)
@@ -43,6 +46,15 @@ export async function request(options: RequestOptions): Promise<void> {
     } else terminal().out(`${text}\n`)
   } finally {
     store.close()
+  }
+}
+
+async function knownTask(store: Store, id: string): Promise<StoredTask | null> {
+  try {
+    return (await store.log.task(id)) ?? (await findByLabel(store.log, id))
+  } catch (error) {
+    store.close()
+    throw error
   }
 }
 

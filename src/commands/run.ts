@@ -5,12 +5,17 @@ import type { Rules } from '../core/transition.ts'
 import type { Scope } from '../engine/choose-task.ts'
 import { oneStep, type RunResult, runLoop } from '../engine/engine.ts'
 import { onInterrupt } from '../engine/interrupt.ts'
-import { openEngine, type Prepared, prepareBacklog, verifyCommands } from '../engine/open.ts'
+import { mendCutOff } from '../engine/mend.ts'
+import { layoutOf, openEngine, type Prepared, prepareBacklog, verifyCommands } from '../engine/open.ts'
+import { closeFiles, journalView } from '../engine/project-files.ts'
 import { dryRun } from './dry-run.ts'
+import { printInstructions } from './instructions.ts'
 import { checkPrerequisites, preflight } from './preflight.ts'
 import { type ProjectOption, projectRoot, projectSettings } from './project.ts'
 import { createReporters } from './reporters.ts'
+import { resumeOrFresh } from './resume-or-fresh.ts'
 import { endText, startText } from './run-text.ts'
+import { storedView } from './stored-view.ts'
 import { enterWorktree } from './worktree.ts'
 
 export type RunOptions = ProjectOption & {
@@ -42,49 +47,85 @@ export type RunOptions = ProjectOption & {
   interval?: number
   wait?: boolean
   json?: boolean
+  skipReview?: boolean
+  reviewCap?: number
+  timeoutMultiplier?: number
+  resume?: boolean
+  fresh?: boolean
+  action?: string
+  spec?: string
+  fromTask?: string
+  toTask?: string
+  ralphDir?: string
+  plan?: string
+  force?: boolean
+  applySpecSync?: boolean
+  style?: string
+  asInstructions?: boolean
 }
 
 /** `ralph run` and `ralph step`: the same code path, repeated or once. */
 export async function run(options: RunOptions): Promise<void> {
   const home = projectRoot(options)
   const root = options.worktree === undefined ? home : await enterWorktree(home, options.worktree)
-  const settings = await projectSettings(root, overrides(options))
+  const settings = await readySettings(root, options)
   const verify = verifyCommands(settings, root)
   const rules: Rules = { workflow: settings.workflow, verify: verify.commands }
-  if (!options.dryRun) await checkPrerequisites(root, settings)
   const prepared = await prepareBacklog(root, settings)
   const scope = scopeOf(options, settings, prepared)
   if (options.dryRun)
-    return dryRun({ root, settings, rules, prepared, scope, limit: options.maxIterations ?? null })
+    return dryRun({
+      root,
+      settings,
+      rules,
+      prepared,
+      scope,
+      limit: settings.workflow.cap === 'attempts' ? null : (options.maxIterations ?? null),
+    })
 
+  const { layout, project } = prepared
+  if (options.asInstructions) return printInstructions(root, prepared, rules)
   const reporters = createReporters({
     root,
     settings,
     json: options.json === true,
     verbose: options.verbose === true,
+    print: (event, view) => layout.print?.(project, event, { ...view, rules }),
   })
+  const standing = layout.standing?.(project, await storedView(root, rules))
+  if (standing) {
+    reporters.print(standing.text)
+    process.exitCode = standing.exit
+    return reporters.end()
+  }
   await preflight({ root, settings, prepared, verify, report: reporters.report })
+  const begins = layout.begins?.(project)
+  const again = (await resumeOrFresh(options, prepared)) ?? (begins ? 'fresh' : null)
   const interrupt = onInterrupt()
   try {
     const engine = await openEngine({
       root,
       settings,
-      layout: prepared.layout,
-      project: prepared.project,
+      layout,
+      project,
       backlog: prepared,
       rules,
       report: reporters.report,
       stop: interrupt.signal,
       inPlace: options.inPlace === true,
       what: options.once ? 'ralph step' : 'ralph run',
-      attach: options.once,
+      attach: options.once && !begins,
       wait: options.wait === true,
       keepRetries: options.keepRetries === true,
+      only: scope.only,
+      ...(again === null ? {} : { again }),
       env: process.env,
       options: {
         task: options.task ?? null,
         from: options.from ?? null,
         iterations: options.maxIterations ?? null,
+        again,
+        strict: scope.strict,
       },
     })
     const { context } = engine
@@ -92,17 +133,28 @@ export async function run(options: RunOptions): Promise<void> {
     // growing its nursery. It need not: the lines are gone at once.
     setFlagsFromString('--semi-space-growth-factor=1')
     try {
-      if (!options.once) reporters.print(startText(context, scope, options))
-      const result = options.once
-        ? await step(context, scope)
-        : await runLoop(context, scope, { interval: options.interval ?? 0 })
-      if (result)
+      if (!options.once && !layout.print) reporters.print(startText(context, scope, options))
+      // The setting up was the step.
+      const opened = options.once && (begins ?? engine.isNew) && settings.workflow.opening !== undefined
+      const result = opened
+        ? null
+        : options.once
+          ? await step(context, scope)
+          : await runLoop(context, scope, { interval: options.interval ?? 0 })
+      if (result) {
         await context.journal.recordRun({
           type: 'run.finished',
           reason: result.reason,
           message: result.message,
         })
-      if (result) reporters.print(await endText(context, result))
+        await closeFiles(context)
+        const view = await journalView(context)
+        // One step says what it did; a whole run says where it has come to.
+        const reached = options.once ? null : layout.standing?.(project, view)
+        const closing = reached?.text ?? layout.closing?.(project, view)
+        if (closing) reporters.print(closing)
+        else if (!layout.print) reporters.print(await endText(context, result))
+      }
       process.exitCode = exitCode(result, interrupt.received())
     } finally {
       await engine.close()
@@ -111,6 +163,26 @@ export async function run(options: RunOptions): Promise<void> {
     interrupt.dispose()
     await reporters.end()
   }
+}
+
+/** The settings, once all is there that a run needs. What a killed run left half written is put back first, if that helps. */
+async function readySettings(root: string, options: RunOptions): Promise<Settings> {
+  const given = overrides(options)
+  const settings = await projectSettings(root, given)
+  if (options.dryRun) return settings
+  try {
+    await checkPrerequisites(root, settings)
+    return settings
+  } catch (error) {
+    const { layout, project } = await layoutOf(root, settings)
+    const wait = options.wait === true
+    const { signal } = new AbortController()
+    const mended = await mendCutOff({ root, settings, layout, project, stop: signal, wait, env: process.env })
+    if (!mended) throw error
+  }
+  const again = await projectSettings(root, given)
+  await checkPrerequisites(root, again)
+  return again
 }
 
 /** Exit code 0 means that a step was done or that all is done; 1 that it cannot go on. */
@@ -150,24 +222,43 @@ function overrides(options: RunOptions): Overrides {
     ...set('branch', options.branch),
     ...set('cleanGates', options.cleanGates),
     ...set('verify', verify),
+    ...set('skipReview', options.skipReview),
+    ...set('reviewCap', options.reviewCap),
+    ...set('timeFactor', options.timeoutMultiplier),
+    layout: layoutOptions(options),
     extraArgs: options.agentArgs,
   }
 }
 
+/** What the command line says to the layout; each knows its own names. */
+function layoutOptions(options: RunOptions): Record<string, unknown> {
+  const { action, spec, fromTask, toTask, force, resume, applySpecSync, style } = options
+  const { ralphDir, plan, skipReview, reviewCap } = options
+  const stepwise = { action, spec, fromTask, toTask, force, resume, applySpecSync, style }
+  const all = { ...stepwise, ralphDir, plan, skipReview, reviewCap }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+}
+
 function scopeOf(options: RunOptions, settings: Settings, prepared: Prepared): Scope {
   const strict = options.strictDeps === true || settings.strictDependencies
+  const only = prepared.layout.scope?.(prepared.project) ?? null
   const ids = prepared.tasks.map(task => task.id)
   const asked = options.task ?? options.story
-  if (asked !== undefined) {
-    if (!ids.includes(asked)) throw unknownTask(asked, ids)
-    return { only: new Set([asked]), strict }
-  }
-  if (options.from !== undefined) {
-    const at = ids.indexOf(options.from)
-    if (at < 0) throw unknownTask(options.from, ids)
-    return { only: new Set(ids.slice(at)), strict }
-  }
-  return { only: null, strict }
+  if (asked !== undefined) return { only: new Set([idOf(prepared, only, asked)]), strict }
+  if (options.from === undefined) return { only, strict }
+  const rest = ids.slice(ids.indexOf(idOf(prepared, only, options.from)))
+  return { only: new Set(rest.filter(id => only === null || only.has(id))), strict }
+}
+
+/** A task by its id, or by what people call it where only one of those meant is called so. */
+function idOf({ tasks }: Prepared, only: Set<string> | null, asked: string): string {
+  if (tasks.some(task => task.id === asked)) return asked
+  const [first, ...more] = tasks.filter(task => task.label === asked && (only === null || only.has(task.id)))
+  if (first && more.length === 0) return first.id
+  throw unknownTask(
+    asked,
+    tasks.map(task => task.id),
+  )
 }
 
 function unknownTask(id: string, ids: string[]): UserError {

@@ -3,8 +3,10 @@ import type { RunEnd } from '../core/event.ts'
 import type { Proof } from '../core/evidence.ts'
 import type { RunState } from '../core/run.ts'
 import type { TaskState } from '../core/state.ts'
-import { type TaskStatus, taskStatuses } from '../core/task.ts'
+import { labelOf, type TaskStatus, taskStatuses } from '../core/task.ts'
 import type { Rules } from '../core/transition.ts'
+import { stageOf } from '../core/workflow.ts'
+import { storedUnmerged } from '../engine/unmerged.ts'
 import type { Log } from '../store/log.ts'
 import type { Store } from '../store/sqlite.ts'
 import { engineNow } from './look.ts'
@@ -21,6 +23,10 @@ export type StatusData = {
   run: RunView | null
   /** The task whose work has begun and is not finished; whether it goes on now is said by `engine`. */
   working: TaskView | null
+  /** The loops under way, where the preset has stages with a limit of their own; null where it has none. */
+  loops: LoopView[] | null
+  /** Finished work that waits for the user's own `git merge`. */
+  unmerged: { task: string; branch: string; why: string }[]
   /** Tasks that stopped and need a person, and how many more there are than listed. */
   stopped: TaskView[]
   stoppedMore: number
@@ -31,6 +37,9 @@ export type StatusData = {
 }
 
 export type EngineView = { alive: boolean; what: string; pid: number; host: string; since: number }
+
+/** One stage that is repeated until its promise is kept. */
+export type LoopView = { task: string; stage: string; iteration: number; max: number; startedAt: number }
 
 export type RunView = {
   id: string
@@ -79,6 +88,8 @@ export function emptyStatus(): StatusData {
     engine: null,
     run: null,
     working: null,
+    loops: null,
+    unmerged: [],
     stopped: [],
     stoppedMore: 0,
     open: [],
@@ -119,12 +130,38 @@ export async function readStatus(store: Store, options: { now: number; most: num
     },
     run: run && runView(run, now),
     working: begun ? taskView(begun.state, rules) : null,
+    loops: loopsOf(
+      open.map(one => one.state),
+      rules,
+      engine?.alive === true,
+    ),
+    unmerged: (await storedUnmerged(log)).map(({ task, branch, why }) => ({ task, branch, why })),
     stopped: stopped.map(one => taskView(one.state, rules)),
     stoppedMore: stoppedStatuses.reduce((sum, status) => sum + counts[status], 0) - stopped.length,
     open: open.map(one => taskView(one.state, rules)),
     openMore: Math.max(0, counts.open - open.length),
     requests: pending.map(({ kind, task, text, by, at }) => ({ kind, task, text, by, at })),
   }
+}
+
+function loopsOf(states: TaskState[], rules: Rules | null, alive: boolean): LoopView[] | null {
+  const looping = Object.values(rules?.workflow.stages ?? {}).some(
+    stage => stage.kind === 'agent' && stage.limit !== undefined,
+  )
+  if (!rules || !looping) return null
+  return (alive ? states : []).flatMap(({ task, loop, visits }) => {
+    const max = loop ? stageOf(rules.workflow, loop.stage)?.limit : undefined
+    if (!loop || max === undefined) return []
+    return [
+      {
+        task: labelOf(task),
+        stage: loop.stage,
+        iteration: visits[loop.stage] ?? 1,
+        max,
+        startedAt: loop.startedAt,
+      },
+    ]
+  })
 }
 
 async function firstOpen(log: Log, most: number): Promise<{ begun: boolean; state: TaskState }[]> {

@@ -11,7 +11,9 @@ export function statusText(status: StatusData, look: StatusLook): string {
   const parts = [
     countsPart(status, look),
     enginePart(status, look),
+    loopsPart(status, look),
     workingPart(status, look),
+    unmergedPart(status, look),
     runPart(status, look),
     requestsPart(status, look),
     stoppedPart(status, look),
@@ -90,6 +92,23 @@ function workingPart({ working, engine }: StatusData, { now, style, width }: Sta
       `    last failure (attempt ${lastFailure.attempt}, ${stageWords(lastFailure.stage)}): ${oneLine(lastFailure.reason, width)}`,
     )
   return lines
+}
+
+/** In the seed's words (S2-39, S2-40). */
+function loopsPart({ loops }: StatusData, { now }: StatusLook): string[] {
+  if (!loops) return []
+  if (loops.length === 0) return ['No active Ralph loops.']
+  const lines = loops.map(
+    ({ task, stage, iteration, max, startedAt }) =>
+      `  ${task} (${stage}): iteration ${iteration}/${max}, started ${ago(now - startedAt)} ago`,
+  )
+  return ['Active Ralph Loops:', ...lines]
+}
+
+function unmergedPart({ unmerged }: StatusData, { style }: StatusLook): string[] {
+  if (unmerged.length === 0) return []
+  const lines = unmerged.map(({ task, branch, why }) => `  ${task}: ${why}\n      → git merge ${branch}`)
+  return [style.bold('Done, and waiting to be merged:'), ...lines]
 }
 
 function isWaiting({ waitUntil }: TaskView, now: number): boolean {

@@ -1,3 +1,4 @@
+import { git } from '../git/git.ts'
 import type { Style } from '../reporters/style.ts'
 import type { Store } from '../store/sqlite.ts'
 import { nothingYet, openForLooking } from './look.ts'
@@ -17,7 +18,7 @@ export async function status(options: StatusOptions): Promise<void> {
   const root = projectRoot(options)
   const most = options.all ? Number.POSITIVE_INFINITY : listed
   const read = async (store: Store | null) =>
-    store ? readStatus(store, { now: Date.now(), most }) : emptyStatus()
+    store ? withoutMerged(root, await readStatus(store, { now: Date.now(), most })) : emptyStatus()
   if (options.watch) return watchStatus(root, options.json === true, read)
 
   const store = await openForLooking(root)
@@ -31,6 +32,16 @@ export async function status(options: StatusOptions): Promise<void> {
   } finally {
     store?.close()
   }
+}
+
+/** What the user has merged since is no longer waiting. */
+async function withoutMerged(root: string, data: StatusData): Promise<StatusData> {
+  const unmerged: StatusData['unmerged'] = []
+  for (const one of data.unmerged) {
+    const { code } = await git({ cwd: root }, ['merge-base', '--is-ancestor', one.branch, 'HEAD'])
+    if (code === 1) unmerged.push(one)
+  }
+  return { ...data, unmerged }
 }
 
 async function watchStatus(

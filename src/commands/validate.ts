@@ -1,13 +1,13 @@
 import { configName } from '../config/load.ts'
-import { resolveSettings, type Settings } from '../config/settings.ts'
+import { allAgents, resolveSettings, type Settings } from '../config/settings.ts'
 import { UserError } from '../core/errors.ts'
-import { plural } from '../core/text.ts'
-import { agentOf, verifyCommands } from '../engine/open.ts'
+import { plural, pluralOf } from '../core/text.ts'
+import { agentOf, layoutOf, verifyCommands } from '../engine/open.ts'
 import type { Problem } from '../layouts/layout.ts'
-import { findLayout } from '../layouts/registry.ts'
 import type { Style } from '../reporters/style.ts'
 import { gitFacts } from './git-facts.ts'
 import { type ProjectOption, projectRoot, projectSettings } from './project.ts'
+import { promptProblems } from './prompt-problems.ts'
 import { printJson, terminal } from './terminal.ts'
 
 export type ValidateOptions = ProjectOption & { json?: boolean }
@@ -18,6 +18,8 @@ export type Validation = {
   errors: number
   warnings: number
   tasks: number
+  /** What a task is called here. */
+  noun: string
   verify: string[] | 'none' | null
   problems: Problem[]
 }
@@ -41,20 +43,21 @@ export async function findProblems(root: string): Promise<Validation> {
 
   // With a broken configuration the backlog is still worth checking, as the default preset reads it.
   const used = settings ?? resolveSettings({}, {})
-  const layout = await findLayout(used.workflow.layout)
-  const project = {
-    root,
-    settings: { contextFile: used.context, agents: used.agents.implementer.map(one => one.name) },
-  }
-  problems.push(...layout.prerequisites(project), ...layout.validate(project))
+  const { layout, project } = await layoutOf(root, used)
+  problems.push(
+    ...layout.prerequisites(project),
+    ...layout.validate(project),
+    ...promptProblems(layout, project, used),
+  )
   const { tasks } = layout.read(project)
-  if (tasks.length === 0 && problems.every(one => one.file !== 'specs')) {
+  const { noun = 'task' } = used.workflow
+  if (tasks.length === 0 && problems.every(one => one.severity !== 'error')) {
     problems.push({
       severity: 'warning',
-      file: 'specs',
+      file: '.',
       line: null,
       message: 'the backlog is empty',
-      fix: 'Begin with `ralph new story 1.1 "…"`.',
+      fix: layout.create ? `Begin with \`ralph new ${noun} …\`.` : `Add a ${noun} to it.`,
     })
   }
   const errors = problems.filter(one => one.severity === 'error').length
@@ -63,6 +66,7 @@ export async function findProblems(root: string): Promise<Validation> {
     errors,
     warnings: problems.length - errors,
     tasks: tasks.length,
+    noun,
     verify,
     problems,
   }
@@ -104,22 +108,18 @@ function verifyOf(root: string, settings: Settings, problems: Problem[]): Valida
 }
 
 async function agentProblems(root: string, settings: Settings): Promise<Problem[]> {
-  const choices = [...settings.agents.implementer, ...settings.agents.reviewer]
-  const different = [...new Map(choices.map(choice => [JSON.stringify(choice), choice])).values()]
   const found = await Promise.all(
-    different.map(async (choice): Promise<Problem | null> => {
-      const at = { severity: 'error', file: configName, line: null } as const
+    allAgents(settings.agents).map(async (choice): Promise<Problem | null> => {
+      const at = { file: configName, line: null }
       try {
-        const { ok, problem, fix } = await (await agentOf(choice, root)).probe({
-          env: process.env,
-          cwd: root,
-        })
-        return ok
-          ? null
-          : { ...at, message: `agent '${choice.name}': ${problem ?? 'does not work'}`, fix: fix ?? '' }
+        const agent = await agentOf(choice, root)
+        const { ok, login, problem, fix } = await agent.probe({ env: process.env, cwd: root })
+        if (ok && login !== 'no') return null
+        const message = `agent '${choice.name}': ${problem ?? 'does not work'}`
+        return { ...at, severity: ok ? 'warning' : 'error', message, fix: fix ?? '' }
       } catch (error) {
         if (!(error instanceof UserError)) throw error
-        return { ...at, message: error.message, fix: error.fix }
+        return { ...at, severity: 'error', message: error.message, fix: error.fix }
       }
     }),
   )
@@ -144,7 +144,7 @@ function sandboxProblems({ sandbox }: Settings): Problem[] {
 }
 
 export function validationText(
-  { ok, errors, warnings, tasks, verify, problems }: Validation,
+  { ok, errors, warnings, tasks, noun, verify, problems }: Validation,
   style: Style,
 ): string {
   const lines = problems.flatMap(({ severity, file, line, message, fix }) => {
@@ -156,9 +156,8 @@ export function validationText(
     errors > 0 ? plural(errors, 'error') : '',
     warnings > 0 ? plural(warnings, 'warning') : '',
   ].filter(Boolean)
-  const stories = plural(tasks, 'story', 'stories')
   if (!ok) return `${[...lines, style.red(found.join(', '))].join('\n')}\n`
   const proof =
     verify === 'none' || verify === null ? 'no verify command' : `verified by ${verify.join(', ')}`
-  return `${[...lines, `${style.green('✓')} ${stories}, ${proof}${found.length > 0 ? `; ${found.join(', ')}` : ''}`, '  → ralph run'].join('\n')}\n`
+  return `${[...lines, `${style.green('✓')} ${plural(tasks, noun, pluralOf(noun))}, ${proof}${found.length > 0 ? `; ${found.join(', ')}` : ''}`, '  → ralph run'].join('\n')}\n`
 }

@@ -43,7 +43,7 @@ export async function verify(options: VerifyOptions): Promise<void> {
       'no task is done yet',
       '`ralph run` works on them; `ralph explain` says why it stopped.',
     )
-  const { dirty } = await gitFacts(root, await toleratedFiles(settings))
+  const { dirty } = await gitFacts(root, await toleratedFiles(root, settings))
   if (dirty.length > 0)
     screen.err(
       `note: ${dirty.length} tracked files have uncommitted changes; they are verified as they are\n`,

@@ -19,7 +19,12 @@ const duration = z
 const oneAgent = z.union([
   z.string().min(1),
   z.strictObject({
-    name: z.string().min(1).optional().describe('Adapter: claude, command or scripted'),
+    name: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Adapter: claude, codex, copilot, gemini, opencode, acp, command or scripted'),
+    program: z.string().min(1).optional().describe("Another place of the agent's own program"),
     command: z
       .union([z.string().min(1), z.array(z.string()).min(1)])
       .optional()
@@ -28,8 +33,23 @@ const oneAgent = z.union([
     model: z.string().min(1).optional(),
     args: z.array(z.string()).optional().describe('Arguments added at the end'),
     env: z.array(z.string()).optional().describe('Names of further environment variables it may see'),
+    patterns: z
+      .array(
+        z.strictObject({
+          kind: z.enum(['infrastructure', 'limit', 'auth', 'permission', 'crash', 'timeout', 'empty']),
+          pattern: z.string().min(1),
+        }),
+      )
+      .optional()
+      .describe('Phrases of its error messages and what they mean; tried before the built-in ones'),
   }),
 ])
+
+const time = z.strictObject({
+  soft: duration.optional().describe('A warning is given'),
+  hard: duration.optional().describe('It is stopped'),
+  idle: duration.optional().describe('It is stopped when it prints nothing for so long'),
+})
 
 const limits = z.strictObject({
   iterations: z.int().positive().optional().describe('Iterations per run'),
@@ -41,16 +61,89 @@ const limits = z.strictObject({
   cost: z.number().positive().optional().describe('US dollars per run'),
   tokens: z.int().positive().optional().describe('Tokens per run'),
   faults: z.int().positive().optional().describe('Outages in a row that are waited out'),
+  requeues: z.int().nonnegative().optional().describe('How often an exhausted task goes back to the queue'),
+  taskCost: z.number().positive().optional().describe('US dollars per task'),
+  taskTokens: z.int().positive().optional().describe('Tokens per task'),
+  adaptive: z
+    .boolean()
+    .optional()
+    .describe('Fewer tries for a simple task, more for a hard one, by its complexity from 1 to 10'),
+  taskTime: z.union([duration, time]).optional().describe('Wall time of one task over all its attempts'),
+})
+
+const agents = z.union([oneAgent, z.array(oneAgent).min(1)])
+
+/** One agent per role; `implementer` and `reviewer` stand in for the other roles that may write or only read. */
+const agentsByRole = z
+  .looseObject({ implementer: agents, reviewer: agents.optional() })
+  .catchall(agents)
+  .refine(value => !('command' in value) && !('name' in value) && !('script' in value), {
+    message: 'expected either one agent or one agent per role, not both',
+  })
+
+const target = z.string().min(1)
+const bounded = { to: target, max: z.int().nonnegative(), ['then' as const]: target }
+const edge = z.union([target, z.strictObject(bounded).describe('Taken at most max times, after that `then`')])
+
+const signal = z.union([
+  z.enum(['exit', 'verdict', 'tags', 'report', 'backlog']),
+  z.strictObject({
+    promise: z.string().min(1),
+    contradictions: z.boolean().optional(),
+    words: z.array(z.string().min(1)).optional(),
+    commit: z.boolean().optional(),
+  }),
+])
+
+/** One stage of a workflow. What is not said is taken from the stage of the same name in the preset that is extended. */
+export const stageSchema = z.strictObject({
+  kind: z.enum(['agent', 'commands', 'engine']).optional(),
+  role: z.string().min(1).optional(),
+  may: z.enum(['write', 'read']).optional(),
+  prompt: z.string().min(1).optional().describe('Name of the prompt template, prompts/<name>.md'),
+  signal: signal.optional(),
+  gate: z.enum(['hard', 'soft']).optional(),
+  review: z.boolean().optional(),
+  action: z.enum(['choose', 'record']).optional(),
+  limit: z.int().positive().optional(),
+  time: time.optional(),
+  on: z.strictObject({ pass: edge.optional(), fail: edge.optional(), unclear: edge.optional() }).optional(),
 })
 
 export const configSchema = z.strictObject({
   preset: z.string().min(1).optional().describe('stepwise, reviewed, pipeline, gated or stories'),
+  extends: z.string().min(1).optional().describe('The preset that the keys below change'),
+  start: z.string().min(1).optional().describe('The stage that every attempt begins with'),
+  stages: z
+    .record(z.string(), z.union([stageSchema, z.null()]))
+    .optional()
+    .describe('Stages by name, laid over those of the preset; null takes one away'),
+  onExhausted: z.enum(['halt', 'approve-with-note', 'requeue', 'branch-and-skip']).optional(),
+  onFail: z.enum(['restore', 'branch', 'keep']).optional().describe('What becomes of failed work'),
+  onRetry: z.enum(['restore', 'keep']).optional().describe('Whether the next try builds on the failed one'),
+  push: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Remote that branches of failed work are pushed to; nothing is pushed without it'),
+  select: z.enum(['order', 'complexity', 'priority']).optional(),
+  iteration: z.enum(['call', 'attempt', 'task']).optional(),
+  stuck: z.strictObject({ same: z.int().positive(), shifts: z.int().nonnegative() }).optional(),
+  consensus: z
+    .strictObject({ reviewers: z.int().positive(), quorum: z.int().positive() })
+    .optional()
+    .describe('Once all tasks are done, so many reviewers look at the whole and so many must approve'),
+  prompts: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Folder of prompt templates that stand for the built-in ones'),
+  layout: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('What the file format of the preset wants to know; see its page'),
   agent: z
-    .union([
-      oneAgent,
-      z.array(oneAgent).min(1),
-      z.strictObject({ implementer: oneAgent, reviewer: oneAgent }),
-    ])
+    .union([agents, agentsByRole])
     .optional()
     .describe('An agent, a list in order of fallback, or one per role'),
   model: z.string().min(1).optional(),

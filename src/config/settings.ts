@@ -1,13 +1,17 @@
 import { UserError } from '../core/errors.ts'
-import type { Workflow } from '../core/workflow.ts'
-import { workflowProblems } from '../core/workflow.ts'
-import { presets } from '../presets/registry.ts'
+import type { FaultPattern } from '../core/fault.ts'
+import type { AgentStage, Workflow } from '../core/workflow.ts'
+import type { Overrides } from './overrides.ts'
 import type { Config } from './schema.ts'
+import { resolveWorkflow } from './workflow.ts'
+
+export type { Overrides } from './overrides.ts'
+export { defaultPreset } from './workflow.ts'
 
 /** Everything a run is decided by: flag > environment > `ralph.config.yaml` > preset, merged once. */
 export type Settings = {
   workflow: Workflow
-  agents: { implementer: AgentChoice[]; reviewer: AgentChoice[] }
+  agents: Agents
   /** null: nothing was said, so it is detected. */
   verify: string[] | 'none' | null
   protect: string[]
@@ -24,37 +28,49 @@ export type Settings = {
   lease: number
   leash: number
   extraArgs: string[]
+  /** Folder of prompt templates that stand for the built-in ones. */
+  prompts: string
+  /** What the layout of the preset wants to know. */
+  layout: Record<string, unknown>
+}
+
+/** In order of fallback; other roles than these two have their own, or that of who writes or who only reads. */
+export type Agents = {
+  implementer: AgentChoice[]
+  reviewer: AgentChoice[]
+  roles: Record<string, AgentChoice[]>
+}
+
+export function agentsFor(agents: Agents, stage: AgentStage): AgentChoice[] {
+  const own = Object.hasOwn(agents.roles, stage.role) ? agents.roles[stage.role] : undefined
+  return own ?? (stage.may === 'read' ? agents.reviewer : agents.implementer)
+}
+
+/** An entry of a list of agents, as the journal and people call it: `claude`, `claude (opus)`. */
+export function choiceKey({ name, model, command, script }: AgentChoice): string {
+  const program = command === undefined ? '' : `: ${[command].flat().join(' ').slice(0, 60)}`
+  const play = script === undefined ? '' : `: ${script}`
+  return `${name}${program}${play}${model === undefined ? '' : ` (${model})`}`
+}
+
+/** Every agent that a run may start, each once. */
+export function allAgents({ implementer, reviewer, roles }: Agents): AgentChoice[] {
+  const all = [...implementer, ...reviewer, ...Object.values(roles).flat()]
+  return [...new Map(all.map(choice => [JSON.stringify(choice), choice])).values()]
 }
 
 export type AgentChoice = {
   name: string
   command?: string | string[]
   script?: string
+  /** What the scripted agent plays without a script: the preset's own rehearsal. */
+  rehearsal?: string
   model?: string
   args: string[]
   env: string[]
+  program?: string
+  patterns?: FaultPattern[]
 }
-
-/** What the command line and the environment may override. */
-export type Overrides = {
-  preset?: string
-  agent?: string
-  script?: string
-  model?: string
-  iterations?: number
-  attempts?: number
-  timeout?: number
-  idle?: number
-  cost?: number
-  log?: string
-  sandbox?: string
-  branch?: string
-  cleanGates?: boolean
-  verify?: string[] | 'none'
-  extraArgs?: string[]
-}
-
-export const defaultPreset = 'stories'
 
 export function resolveSettings(config: Config, given: Overrides): Settings {
   const workflow = resolveWorkflow(config, given)
@@ -71,11 +87,11 @@ export function resolveSettings(config: Config, given: Overrides): Settings {
     workflow,
     agents: resolveAgents(config, given),
     verify: given.verify ?? verifyOf(config),
-    protect: config.protect ?? ['specs/**'],
+    protect: config.protect ?? workflow.protect ?? [],
     sandbox: given.sandbox ?? config.sandbox ?? 'auto',
     rules: config.rules ?? [],
     context: config.context ?? null,
-    strictDependencies: config.strictDependencies ?? false,
+    strictDependencies: config.strictDependencies ?? workflow.strictNeeds ?? false,
     cleanGates: given.cleanGates ?? config.cleanGates ?? false,
     branch: given.branch ?? config.branch ?? null,
     log: given.log ?? config.log ?? 'ralph.log',
@@ -84,6 +100,8 @@ export function resolveSettings(config: Config, given: Overrides): Settings {
     lease,
     leash,
     extraArgs: given.extraArgs ?? [],
+    prompts: config.prompts ?? 'ralph/prompts',
+    layout: { ...config.layout, ...given.layout, ...(config.stages ? { stages: config.stages } : {}) },
   }
 }
 
@@ -93,78 +111,35 @@ function verifyOf(config: Config): string[] | 'none' | null {
   return typeof config.verify === 'string' ? [config.verify] : config.verify
 }
 
-/** Presets whose layout exists. The others are data already and get theirs one by one. */
-const ready = ['stories']
-
-function resolveWorkflow(config: Config, given: Overrides): Workflow {
-  const name = given.preset ?? config.preset ?? defaultPreset
-  const preset = Object.hasOwn(presets, name) ? presets[name] : undefined
-  if (!preset)
-    throw new UserError(`unknown preset '${name}'`, `Choose one of: ${Object.keys(presets).join(', ')}.`, 2)
-  if (!ready.includes(name))
-    throw new UserError(
-      `preset '${name}' cannot run yet in this version`,
-      `Choose one of: ${ready.join(', ')}.`,
-      2,
-    )
-  const workflow = withLimits(preset, config, given)
-  const problem = workflowProblems(workflow)[0]
-  if (problem) throw new UserError(`preset '${name}': ${problem}`, 'Correct the workflow.', 2)
-  return workflow
-}
-
-function withLimits(preset: Workflow, config: Config, given: Overrides): Workflow {
-  const limits = config.limits ?? {}
-  const iterations = given.iterations ?? limits.iterations
-  const attempts = given.attempts ?? limits.attempts
-  const cost = given.cost ?? limits.cost
-  const timeout = given.timeout ?? limits.timeout
-  const idle = given.idle ?? limits.idle
-  const stages = Object.entries(preset.stages).map(([name, stage]): [string, typeof stage] => {
-    const hard = stage.kind === 'agent' ? timeout : stage.kind === 'commands' ? limits.gate : undefined
-    const quiet = stage.kind === 'agent' ? idle : undefined
-    const time = {
-      ...stage.time,
-      ...(hard !== undefined ? { hard } : {}),
-      ...(quiet !== undefined ? { idle: quiet } : {}),
-    }
-    const legacy =
-      stage.kind === 'agent' && stage.signal.from === 'tags' && config.legacySignals !== undefined
-        ? { signal: { ...stage.signal, legacy: config.legacySignals } }
-        : {}
-    return [name, { ...stage, ...legacy, time }]
-  })
-  return {
-    ...preset,
-    stages: Object.fromEntries(stages),
-    limits: {
-      ...preset.limits,
-      ...(iterations !== undefined ? { iterations } : {}),
-      ...(attempts !== undefined ? { attempts } : {}),
-      ...(cost !== undefined ? { cost } : {}),
-      ...(limits.tokens !== undefined ? { tokens: limits.tokens } : {}),
-      ...(limits.time ? { run: { hard: limits.time } } : {}),
-      ...(limits.faults !== undefined ? { faults: limits.faults } : {}),
-    },
-  }
-}
-
-function resolveAgents(config: Config, given: Overrides): Settings['agents'] {
-  const chosen = given.agent ?? config.agent ?? 'claude'
-  const byRole =
-    typeof chosen === 'object' && !Array.isArray(chosen) && 'implementer' in chosen ? chosen : null
-  const list = (value: unknown): AgentChoice[] =>
-    (Array.isArray(value) ? value : [value]).map(one => toChoice(one as OneAgent))
-  const named = given.agent !== undefined ? sameAgent(config.agent, given.agent) : null
-  const implementer = named ? [named] : byRole ? list(byRole.implementer) : list(chosen)
-  const reviewer = byRole && !named ? list(byRole.reviewer) : implementer
+function resolveAgents(config: Config, given: Overrides): Agents {
+  const named = given.agent !== undefined ? [sameAgent(config.agent, given.agent)] : null
+  const byRole = named ? null : rolesOf(config.agent)
+  const implementer = named ?? (byRole ? list(byRole.implementer) : list(config.agent ?? 'claude'))
+  const reviewer = byRole?.reviewer === undefined ? implementer : list(byRole.reviewer)
   const model = given.model ?? config.model
   const apply = (choice: AgentChoice): AgentChoice => ({
     ...choice,
     ...(model && (given.model || !choice.model) ? { model } : {}),
     ...(given.script && choice.name === 'scripted' ? { script: given.script } : {}),
   })
-  return { implementer: implementer.map(apply), reviewer: reviewer.map(apply) }
+  const others = Object.entries(byRole ?? {}).filter(
+    ([role]) => role !== 'implementer' && role !== 'reviewer',
+  )
+  return {
+    implementer: implementer.map(apply),
+    reviewer: reviewer.map(apply),
+    roles: Object.fromEntries(others.map(([role, value]) => [role, list(value).map(apply)])),
+  }
+}
+
+/** `{ implementer: …, reviewer: … }`, as against one agent or a list of them. */
+function rolesOf(agent: Config['agent']): Record<string, OneAgent | OneAgent[]> | null {
+  if (typeof agent !== 'object' || Array.isArray(agent) || !('implementer' in agent)) return null
+  return agent as Record<string, OneAgent | OneAgent[]>
+}
+
+function list(value: unknown): AgentChoice[] {
+  return (Array.isArray(value) ? value : [value]).map(one => toChoice(one as OneAgent))
 }
 
 type OneAgent =
@@ -176,17 +151,14 @@ type OneAgent =
       model?: string | undefined
       args?: string[] | undefined
       env?: string[] | undefined
+      program?: string | undefined
+      patterns?: FaultPattern[] | undefined
     }
 
 /** `--agent scripted` keeps what the configuration says of the agent of that name. */
 function sameAgent(configured: Config['agent'], name: string): AgentChoice {
-  const all = Array.isArray(configured)
-    ? configured
-    : typeof configured === 'object' && 'implementer' in configured
-      ? [configured.implementer, configured.reviewer]
-      : configured === undefined
-        ? []
-        : [configured]
+  const roles = rolesOf(configured)
+  const all = roles ? Object.values(roles).flat() : configured === undefined ? [] : [configured].flat()
   const found = (all as OneAgent[]).map(toChoice).find(choice => choice.name === name)
   return found ?? toChoice(name)
 }
@@ -201,5 +173,7 @@ function toChoice(one: OneAgent): AgentChoice {
     ...(one.model !== undefined ? { model: one.model } : {}),
     args: one.args ?? [],
     env: one.env ?? [],
+    ...(one.program !== undefined ? { program: one.program } : {}),
+    ...(one.patterns !== undefined ? { patterns: one.patterns } : {}),
   }
 }

@@ -1,4 +1,6 @@
 import type { RunState } from './run.ts'
+import type { TaskState } from './state.ts'
+import { labelOf } from './task.ts'
 import { duration } from './text.ts'
 import type { Limits } from './workflow.ts'
 
@@ -19,6 +21,16 @@ export function checkBudget(limits: Limits, run: RunState, now: number): BudgetV
     .filter(line => line.used >= line.limit * warnAt && line.used < line.limit)
     .map(line => `${line.text} (80 % of the budget)`)
   return spent ? { type: 'spent', reason: spent.text, warnings } : { type: 'ok', warnings }
+}
+
+/** What is worth a warning before another call for this task. */
+export function taskWarnings(limits: Limits, { task, spent, since }: TaskState): string[] {
+  const used = spent.costUsd - since.costUsd
+  const { taskCost } = limits
+  if (!taskCost || used < taskCost * warnAt || used >= taskCost) return []
+  return [
+    `${labelOf(task)}: $${used.toFixed(2)} of $${taskCost.toFixed(2)} spent (80 % of the task's budget)`,
+  ]
 }
 
 export function budgetLines(limits: Limits, run: RunState, now: number): BudgetLine[] {

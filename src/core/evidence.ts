@@ -10,6 +10,8 @@ export type Evidence = {
   head?: string
   /** The preset's own files recorded the task as done before this journal began. */
   recorded?: string
+  /** The work, or a part of it, was there before this journal began, by the word of this source. */
+  adopted?: string
 }
 
 export type ChangeEvidence = {
@@ -37,14 +39,16 @@ export type ReviewEvidence = {
   at: number
 }
 
+export const noReview = 'no review passed'
+
 /** The parts that are still missing, in words a person can act on. Empty = proven. */
 export function missingEvidence(workflow: Workflow, evidence: Evidence): string[] {
   const missing: string[] = []
   const ownGates = evidence.gates?.results.some(result => result.own && result.exit === 0) ?? false
   const changed = (evidence.change?.files.length ?? 0) > 0
-  if (!changed && !ownGates) missing.push('nothing changed')
+  if (!changed && !ownGates && evidence.adopted === undefined) missing.push('nothing changed')
   if (!evidence.gates) missing.push('the gates did not run on the final state')
-  if (hasReview(workflow) && !evidence.review) missing.push('no review passed')
+  if (hasReview(workflow) && !evidence.review) missing.push(noReview)
   return missing
 }
 

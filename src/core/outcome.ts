@@ -7,12 +7,22 @@ export type AgentOutcome = {
   kind: 'agent'
   agent: string
   model?: string
+  /** Which entry of the list of agents it was, where there is a list. */
+  choice?: string
+  /** The entry that takes over after this fault, at once. */
+  fallback?: string
   exit: number | null
   /** Name of the signal that ended it, when one did. */
   killed: string | null
   ended: EndedBy
   fault: Fault | null
   signals: Signal[]
+  /** Its soft time limit passed. */
+  late?: true
+  /** The soft time limit of the task passed while it ran. */
+  overdue?: true
+  /** Which entry into its stage this was, in this pass over the task. */
+  iteration?: number
   /** The start of the final message, for people. */
   message: string
   change: Change
@@ -32,6 +42,8 @@ export type CommandsOutcome = {
   /** The tree the commands ran on. */
   tree: string
   violations: Violation[]
+  late?: true
+  overdue?: true
   ms: number
 }
 
@@ -65,7 +77,14 @@ export type TestCounts = {
 export type RestoreOutcome = { kind: 'restore'; kept: string | null; branch: string | null }
 
 /** The finished work was committed (or was already) and the preset's files were written. */
-export type SettleOutcome = { kind: 'settle'; head: string; committed: string | null; paths: string[] }
+export type SettleOutcome = {
+  kind: 'settle'
+  head: string
+  committed: string | null
+  paths: string[]
+  /** The task's own branch could not be brought into the user's: where the work waits, and why. */
+  unmerged?: { branch: string; why: string }
+}
 
 export type EngineOutcome = { kind: 'engine' }
 
@@ -100,15 +119,7 @@ export type Violation = {
   detail: string
 }
 
-export type FaultKind =
-  | 'infrastructure'
-  | 'limit'
-  | 'auth'
-  | 'permission'
-  | 'crash'
-  | 'timeout'
-  | 'empty'
-  | 'no-progress'
+export type FaultKind = 'infrastructure' | 'limit' | 'auth' | 'permission' | 'crash' | 'timeout' | 'empty'
 
 /** Why an attempt did not count, or counted as failed without the agent having said so. */
 export type Fault = { kind: FaultKind; message: string /** Milliseconds since the epoch. */; until?: number }

@@ -1,5 +1,6 @@
-import type { AnyEvent, RunEnd } from './event.ts'
-import { isExcused } from './outcome.ts'
+import type { AnyEvent, RunEnd, WholeReview } from './event.ts'
+import { type Health, healthAfter } from './fallback.ts'
+import { isExcused, type Usage } from './outcome.ts'
 import type { Rules } from './transition.ts'
 
 /** The fold of all events of one run: what it was allowed, what it has used. Budgets are derived from events, so that any worker on any machine comes to the same number. */
@@ -23,6 +24,10 @@ export type RunState = {
   tokens: number
   host: string
   pid: number
+  /** What reviewers of the whole have said in this run. */
+  reviews?: WholeReview[]
+  /** How the agents of a list have been, by their entry. */
+  health?: Record<string, Health>
 }
 
 export function newRunState(id: string): RunState {
@@ -58,6 +63,11 @@ export function foldRun(run: RunState, event: AnyEvent): RunState {
       }
     case 'run.finished':
       return { ...run, status: 'finished', end: event.reason, message: event.message, endedAt: event.at }
+    case 'run.reviewed': {
+      const { reviewer, agent, base, head, pass, findings } = event
+      const reviews = [...(run.reviews ?? []), { reviewer, agent, base, head, pass, findings }]
+      return { ...spendRun(run, event.usage), reviews }
+    }
     case 'run.paused':
       return { ...run, paused: true }
     case 'run.resumed':
@@ -68,18 +78,35 @@ export function foldRun(run: RunState, event: AnyEvent): RunState {
       const iterations = run.iterations + iterationOf(run.rules, event)
       const { outcome } = event
       if (outcome.kind !== 'agent') return { ...run, iterations }
-      const { costUsd, inputTokens, outputTokens } = outcome.usage
       return {
-        ...run,
+        ...spendRun(run, outcome.usage),
         iterations,
-        calls: run.calls + 1,
-        costUsd: run.costUsd + (costUsd ?? 0),
-        unknownCosts: run.unknownCosts + (costUsd === null ? 1 : 0),
-        tokens: run.tokens + (inputTokens ?? 0) + (outputTokens ?? 0),
+        ...(outcome.choice === undefined
+          ? {}
+          : {
+              health: {
+                ...run.health,
+                [outcome.choice]: healthAfter(run.health?.[outcome.choice], outcome, event.at),
+              },
+            }),
       }
     }
+    // `ralph retry` means now, with the first agent.
+    case 'task.reopened':
+      return run.health ? { ...run, health: {} } : run
     default:
       return run
+  }
+}
+
+/** One agent call more. */
+function spendRun(run: RunState, { costUsd, inputTokens, outputTokens }: Usage): RunState {
+  return {
+    ...run,
+    calls: run.calls + 1,
+    costUsd: run.costUsd + (costUsd ?? 0),
+    unknownCosts: run.unknownCosts + (costUsd === null ? 1 : 0),
+    tokens: run.tokens + (inputTokens ?? 0) + (outputTokens ?? 0),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { TaskState } from './state.ts'
 import type { Task } from './task.ts'
-import type { SelectionRule } from './workflow.ts'
+import type { SelectionRule, Workflow } from './workflow.ts'
 
 /**
  * The place of a task among its peers as one sortable number, lowest first, so that a store can keep it in an index
@@ -19,6 +19,12 @@ export function rank(rule: SelectionRule, task: Task): number {
     default:
       return rule satisfies never
   }
+}
+
+/** The same for a task as it stands: one at a stage that goes first comes before all that are not. */
+export function rankOf({ select, first = [] }: Workflow, { task, status, stage }: TaskState): number {
+  const at = status === 'open' && stage !== null ? first.indexOf(stage) : -1
+  return rank(select, task) - (at < 0 ? 0 : (first.length - at) * 1e13)
 }
 
 /** What a selector must know of a task; a store can answer it without the whole state. */
@@ -57,7 +63,13 @@ export function choose(
 export function isBegun(state: TaskState): boolean {
   const { status, next, step, base } = state
   if (status !== 'open') return next?.type === 'restore'
-  return step !== null || base !== null || next?.type === 'restore' || next?.type === 'settle'
+  return (
+    state.chosen === true ||
+    step !== null ||
+    base !== null ||
+    next?.type === 'restore' ||
+    next?.type === 'settle'
+  )
 }
 
 export type DependencyProblem = { id: string; message: string }

@@ -1,3 +1,6 @@
+import { type Doubt, promiseDoubts } from './promise.ts'
+import type { SignalRule } from './workflow.ts'
+
 /** What an agent says. Never more than a request to verify. */
 export type Signal =
   | { type: 'done'; id: string; legacy: boolean }
@@ -5,6 +8,9 @@ export type Signal =
   | { type: 'learn'; text: string }
   | { type: 'promise'; text: string }
   | { type: 'verdict'; pass: boolean; findings: string }
+  | ({ type: 'doubt' } & Doubt)
+  /** What the layout read in the files that the agent wrote: a report, an edit of the backlog. */
+  | { type: 'judged'; verdict: 'pass' | 'fail' | 'unclear'; reason: string }
 
 /** A message may hold no more signals of one kind than this; what comes before the last ones is noise. */
 const maxSignals = 50
@@ -15,8 +21,11 @@ const maxText = 500
  * (`DONE`, a promise, `[DONE]`) counts only on a line of its own, so that "I will NOT print <ralph>DONE 1.1</ralph>"
  * says nothing.
  */
-export function readSignals(message: string, prompt: string): Signal[] {
-  const signals = spokenLines(message, prompt).flatMap(line => (line.trim() ? lineSignals(line) : []))
+export function readSignals(message: string, prompt: string, rule?: SignalRule): Signal[] {
+  const lines = spokenLines(message, prompt)
+  const signals = lines.flatMap(line => (line.trim() ? lineSignals(line) : []))
+  if (rule?.from === 'promise')
+    signals.push(...promiseDoubts(lines, rule.verify).map(doubt => ({ type: 'doubt' as const, ...doubt })))
   const counts = new Map<Signal['type'], number>()
   const last = signals.reverse().filter(({ type }) => {
     const count = (counts.get(type) ?? 0) + 1

@@ -1,8 +1,11 @@
 import type { Effect } from './effect.ts'
 import type { Base } from './event.ts'
 import type { Evidence } from './evidence.ts'
-import type { CommandResult, Fault, FaultKind } from './outcome.ts'
+import type { AttemptRow, Failure } from './failure.ts'
+import type { CommandResult, Fault } from './outcome.ts'
 import type { Task, TaskStatus } from './task.ts'
+
+export type { AttemptRow, Failure } from './failure.ts'
 
 /** The fold of one task's events. */
 export type TaskState = {
@@ -17,12 +20,32 @@ export type TaskState = {
   pass: number
   /** Failed attempts of this pass. The attempt under way is `failures + 1`. */
   failures: number
+  /** A step of its own has chosen it: it is the current task until it ends. */
+  chosen?: true
   /** Entries into each stage in this pass. */
   visits: Record<string, number>
+  /** Agent calls of each stage that counted, over all passes. */
+  performed?: Record<string, number>
+  /** The loop under way: a stage with a limit of its own, and when its first call began. */
+  loop?: { stage: string; startedAt: number }
+  /** How the last pass was used up, for a task that goes back to the queue. */
+  exhausted?: Exhausted
+  /** The stage at which it ended without being done. */
+  endedIn?: string
+  /** The limit that was used up when it was given up. */
+  limit?: TaskLimit
+  /** The branch that keeps the work of its last failure. */
+  branch?: string
+  /** What soft gates found; they never block. */
+  warnings?: string[]
   /** How often each bounded edge was taken in this pass. */
   taken: Record<string, number>
   /** Where this attempt began. */
   base: Base | null
+  /** Where the branch stood after its last agent call; what lies beyond is a person's. */
+  head?: string
+  /** Between two agent calls of this attempt somebody else has committed. */
+  mixed?: true
   /** How the verify commands stood before the task. */
   baseline: CommandResult[] | null
   /** What has been proven so far in this attempt; all of it when done. */
@@ -41,7 +64,9 @@ export type TaskState = {
   waitUntil: number
   spent: Spent
   /** What was spent before the tries began anew; limits per task count from here. */
-  since: { ms: number; costUsd: number }
+  since: { ms: number; costUsd: number; tokens?: number }
+  /** Time of the gates since then. */
+  gateMs?: number
   /** Why the task is where it is, in one line. */
   note: string
   /** When the first attempt began, and when the task ended; 0 = not yet. */
@@ -49,25 +74,19 @@ export type TaskState = {
   endedAt: number
 }
 
+export type TaskLimit = 'attempts' | 'stuck' | 'time' | 'cost' | 'tokens' | 'stage'
+
+/** `used`: calls of the stage in that pass. `limited`: it was its limit that ended the pass. `output`: the last words of an agent. */
+export type Exhausted = {
+  stage: string
+  used: number
+  limited: boolean
+  reason: string
+  output: string
+  at: number
+}
+
 export type OpenStep = { id: string; stage: string; at: number; run: string; base: Base }
-
-export type Failure = {
-  attempt: number
-  stage: string
-  reason: string
-  detail: string
-  fault: FaultKind | null
-  at: number
-}
-
-export type AttemptRow = {
-  attempt: number
-  stage: string
-  fingerprint: string
-  shift: boolean
-  reason: string
-  at: number
-}
 
 export type Spent = {
   /** Agent calls that counted. */
@@ -79,6 +98,10 @@ export type Spent = {
   ms: number
 }
 
+/** Files listed with a failure. */
+export const failureFiles = 50
+/** Findings of soft gates kept. */
+export const warningsWindow = 50
 /** Failures kept in full. */
 export const failureWindow = 3
 /** Learnings kept for prompts. */
@@ -116,4 +139,9 @@ export function newTaskState(task: Task): TaskState {
 /** What stopped a held task, for the run's last line. */
 export function holdReason(fault: Fault): string {
   return `${fault.kind}: ${fault.message}`
+}
+
+/** Milliseconds of agents and gates since the tries began anew; what the task's own time limit counts. */
+export function timeSpent({ spent, since, gateMs }: TaskState): number {
+  return spent.ms - since.ms + (gateMs ?? 0)
 }

@@ -1,6 +1,10 @@
 /** The smallest unit that can be completed, as the backlog defines it. How far it is stands in `TaskState`. */
 export type Task = {
   id: string
+  /** What people call it, where the id holds more than that (`001-feature/TASK-036`). */
+  label?: string
+  /** Another edition under the same id is another task: it begins anew. */
+  edition?: string
   title: string
   /** Path of the spec from the project root; empty when the layout keeps the spec elsewhere. */
   spec: string
@@ -32,6 +36,11 @@ export function sameTask(a: Task, b: Task): boolean {
 }
 
 function normal(task: Task): unknown[] {
-  const { id, title, spec, needs, order, priority, complexity, verify, allows } = task
-  return [id, title, spec, needs, order, priority ?? null, complexity ?? null, verify, allows]
+  const { id, title, spec, needs, order, priority, complexity, verify, allows, label, edition } = task
+  const optional = [priority, complexity, label, edition].map(value => value ?? null)
+  return [id, title, spec, needs, order, verify, allows, ...optional]
+}
+
+export function labelOf(task: Task): string {
+  return task.label ?? task.id
 }

@@ -29,6 +29,16 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
 }
 
+/** `story` → `Story`. */
+export function capital(word: string): string {
+  return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`
+}
+
+/** `story` → `stories`, `task` → `tasks`. */
+export function pluralOf(noun: string): string {
+  return /[^aeiou]y$/u.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`
+}
+
 /** `45s`, `5m`, `2h`: an age or a duration for people. */
 export function ago(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000))

@@ -1,6 +1,7 @@
 import type { AgentOutcome, Violation } from './outcome.ts'
 import type { Signal } from './signals.ts'
 import type { Task } from './task.ts'
+import { oneLine } from './text.ts'
 import type { AgentStage, SignalRule } from './workflow.ts'
 
 /** The judgement of a stage. `unclear`: no valid signal was given. */
@@ -8,12 +9,18 @@ export type Verdict = { verdict: 'pass' | 'fail' | 'unclear'; reason: string; de
 
 /**
  * Judges what an agent did and said. A claim never outweighs a fact: a bad end, a broken rule or an untouched tree is a
- * failure whatever the message says.
+ * failure whatever the message says. `committed`: the attempt has made a commit, in this call or before.
  */
-export function judgeAgent(stage: AgentStage, outcome: AgentOutcome, task: Task): Verdict {
+export function judgeAgent(
+  stage: AgentStage,
+  outcome: AgentOutcome,
+  task: Task,
+  committed = outcome.change.commits.length > 0,
+): Verdict {
   const failed = badEnd(outcome) ?? brokenRules(outcome.violations)
-  if (failed) return { verdict: 'fail', reason: failed, detail: outcome.message }
-  const said = judgeSignals(stage.signal, outcome.signals, task)
+  // What it found, if anything, is not worth hearing: where a stage has a way for that, it is simply asked again.
+  if (failed) return { verdict: 'unclear', reason: failed, detail: outcome.message }
+  const said = judgeSignals(stage.signal, outcome.signals, task, committed)
   return { ...said, detail: outcome.message }
 }
 
@@ -36,21 +43,24 @@ function brokenRules(violations: Violation[]): string | null {
   return `${first.detail}${rest}`
 }
 
-function judgeSignals(rule: SignalRule, signals: Signal[], task: Task): Omit<Verdict, 'detail'> {
+function judgeSignals(
+  rule: SignalRule,
+  signals: Signal[],
+  task: Task,
+  committed: boolean,
+): Omit<Verdict, 'detail'> {
   switch (rule.from) {
     case 'exit':
-      return { verdict: 'pass', reason: '' }
+      return findings(signals) ?? { verdict: 'pass', reason: '' }
     case 'tags':
       return judgeTags(signals, task, rule.legacy)
     case 'promise':
-      return signals.some(signal => signal.type === 'promise' && signal.text === rule.text)
-        ? { verdict: 'pass', reason: '' }
-        : { verdict: 'unclear', reason: 'Promise not found or malformed' }
+      return judgePromise(rule, signals, committed)
     case 'verdict':
-    case 'report':
       return judgeReview(signals)
+    case 'report':
     case 'backlog':
-      return { verdict: 'pass', reason: '' }
+      return judgeFiles(signals)
     default:
       return rule satisfies never
   }
@@ -75,10 +85,49 @@ function judgeTags(signals: Signal[], task: Task, legacy: boolean): Omit<Verdict
   return { verdict: 'unclear', reason: 'No completion signal in output' }
 }
 
+/** S2: a promise counts when it is there, nothing said beside it speaks against it, and the facts agree. */
+function judgePromise(
+  { text, verify }: Extract<SignalRule, { from: 'promise' }>,
+  signals: Signal[],
+  committed: boolean,
+): Omit<Verdict, 'detail'> {
+  const found = signals.some(signal => signal.type === 'promise' && signal.text === text)
+  const rejected = findings(signals)
+  if (rejected) return rejected
+  if (!found) return { verdict: 'unclear', reason: 'Promise not found or malformed' }
+  const doubt = signals.find(signal => signal.type === 'doubt')
+  if (doubt?.type === 'doubt')
+    return { verdict: 'unclear', reason: doubt.text ? `${doubt.reason}: ${doubt.text}` : doubt.reason }
+  if (verify.fact === 'commit' && !committed)
+    return { verdict: 'unclear', reason: 'No commit detected: HEAD did not move' }
+  return { verdict: 'pass', reason: '' }
+}
+
+/** An agent that says what is wrong is believed, whatever else counts in its stage. */
+function findings(signals: Signal[]): Omit<Verdict, 'detail'> | null {
+  const verdict = signals.filter(signal => signal.type === 'verdict').at(-1)
+  if (verdict?.type !== 'verdict' || verdict.pass) return null
+  return { verdict: 'fail', reason: verdict.findings || 'Found issues' }
+}
+
+/** What the agent wrote, as the layout read it; nothing written is a rejection. */
+function judgeFiles(signals: Signal[]): Omit<Verdict, 'detail'> {
+  const judged = signals.filter(signal => signal.type === 'judged').at(-1)
+  if (judged?.type !== 'judged') return { verdict: 'fail', reason: 'Wrote no verdict' }
+  return { verdict: judged.verdict, reason: judged.reason }
+}
+
 /** A review that does not clearly pass is a rejection. */
 function judgeReview(signals: Signal[]): Omit<Verdict, 'detail'> {
   const verdict = signals.filter(signal => signal.type === 'verdict').at(-1)
   if (verdict?.type !== 'verdict') return { verdict: 'fail', reason: 'Review gave no verdict' }
   if (verdict.pass) return { verdict: 'pass', reason: '' }
   return { verdict: 'fail', reason: verdict.findings || 'Review found issues' }
+}
+
+/** What a soft gate's reviewer found: its lines `WARNING: …`, else its reason for not passing. */
+export function softFindings({ verdict, reason }: Omit<Verdict, 'detail'>, message: string): string[] {
+  const found = [...message.matchAll(/^[ \t]*(?:[-*][ \t]+)?(?:\*\*)?WARNING:(?:\*\*)?[ \t]*(\S.*)$/gimu)]
+  if (found.length > 0) return found.map(match => oneLine(match[1] ?? '', 300))
+  return verdict === 'pass' ? [] : [oneLine(reason, 300)]
 }

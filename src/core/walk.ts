@@ -1,8 +1,16 @@
 import { type Effect, isStage } from './effect.ts'
-import { missingEvidence } from './evidence.ts'
+import { missingEvidence, noReview } from './evidence.ts'
 import { fingerprint } from './fingerprint.ts'
 import type { Fault } from './outcome.ts'
-import { type Failure, failureWindow, type TaskState } from './state.ts'
+import {
+  type AttemptRow,
+  type Failure,
+  failureFiles,
+  failureWindow,
+  type TaskLimit,
+  type TaskState,
+  timeSpent,
+} from './state.ts'
 import { cut } from './text.ts'
 import { type Edge, type End, isEnd, type Rules, type Stage, stageOf, type Target } from './workflow.ts'
 
@@ -66,7 +74,7 @@ function reach(rules: Rules, state: TaskState, target: End, judged: Judged, at: 
     case 'retry':
       return retry(rules, state, judged, at)
     case 'exhausted':
-      return exhausted(rules, state, judged.reason, at)
+      return exhausted(rules, state, { reason: judged.reason, limit: 'stage' }, at)
     default:
       return target satisfies never
   }
@@ -76,9 +84,19 @@ function reach(rules: Rules, state: TaskState, target: End, judged: Judged, at: 
 function complete(rules: Rules, state: TaskState, judged: Judged, at: number): TaskState {
   const missing = missingEvidence(rules.workflow, state.evidence)
   if (missing.length === 0) return settle(state)
+  // Whoever moved a task past its review has not reviewed it.
+  const review = state.evidence.adopted === undefined ? undefined : onlyReview(rules, missing)
+  if (review !== undefined) return enter(rules, { ...state, note: missing.join('; ') }, review, at)
   const reason = `Not proven: ${missing.join('; ')}`
   const unproven = { ...judged, verdict: 'fail' as const, reason, mark: fingerprint(reason) }
   return retry(rules, remember({ ...state, note: reason }, unproven, at, null), unproven, at)
+}
+
+/** The stage that gives what is missing, when that is nothing but a review. */
+function onlyReview({ workflow }: Rules, missing: string[]): string | undefined {
+  const only = missing.length === 1 && missing[0] === noReview
+  const isReview = ([, stage]: [string, Stage]) => stage.kind === 'agent' && stage.review === true
+  return only ? Object.entries(workflow.stages).find(isReview)?.[0] : undefined
 }
 
 function settle(state: TaskState): TaskState {
@@ -100,22 +118,52 @@ function retry(rules: Rules, state: TaskState, judged: Judged, at: number): Task
     at,
   }
   const failed: TaskState = { ...state, failures, stuck, history: [...state.history, row].slice(-100) }
-  const usedUp = limitReached(rules, failed)
-  if (usedUp !== null) return exhausted(rules, failed, `${usedUp}${judged.reason}`, at)
-  return putBack(rules, failed, at)
+  const limit = limitReached(rules, failed)
+  if (limit === null) return putBack(rules, failed, at)
+  return exhausted(rules, failed, { reason: `${limitWords[limit]}${judged.reason}`, limit }, at)
 }
 
-/** What must be said before the reason of the last failure when no further try is allowed; null when one is. */
-function limitReached(rules: Rules, state: TaskState): string | null {
+/** What is said before the reason of the last failure. */
+const limitWords: Record<TaskLimit, string> = {
+  attempts: '',
+  stage: '',
+  stuck: 'Stuck: ',
+  time: 'Time for this task is used up: ',
+  cost: 'Money for this task is used up: ',
+  tokens: 'Tokens for this task are used up: ',
+}
+
+/** The limit that allows no further try; null when one is allowed. */
+function limitReached(rules: Rules, state: TaskState): TaskLimit | null {
   const { limits, stuck } = rules.workflow
-  if (stuck && state.stuck.shifts >= stuck.shifts) return 'Stuck: '
-  if (state.failures >= (limits.attempts ?? defaultAttempts)) return ''
+  if (stuck && state.stuck.shifts >= stuck.shifts) return 'stuck'
+  if (state.failures >= (limits.attempts ?? defaultAttempts)) return 'attempts'
   // 0 = no limit.
-  const { spent, since } = state
-  if (limits.task?.hard && spent.ms - since.ms >= limits.task.hard) return 'Time for this task is used up: '
-  if (limits.taskCost && spent.costUsd - since.costUsd >= limits.taskCost)
-    return 'Money for this task is used up: '
-  return null
+  if (limits.task?.hard && timeSpent(state) >= limits.task.hard) return 'time'
+  return overspent(rules, state)
+}
+
+/** What this task may not use more of: money or tokens. */
+function overspent(rules: Rules, { spent, since }: TaskState): 'cost' | 'tokens' | null {
+  const { taskCost, taskTokens } = rules.workflow.limits
+  // 0 = no limit.
+  if (taskCost && spent.costUsd - since.costUsd >= taskCost) return 'cost'
+  return taskTokens && spent.tokens - (since.tokens ?? 0) >= taskTokens ? 'tokens' : null
+}
+
+/** Attempts of which only the preset's own files tell; they count as if they had been made here. */
+export function takeOver(
+  rules: Rules,
+  state: TaskState,
+  earlier: { history: AttemptRow[]; recent: Failure[] },
+): TaskState {
+  let { stuck } = state
+  for (const { fingerprint } of earlier.history) stuck = stuckness(rules, { ...state, stuck }, fingerprint)
+  const told = { history: earlier.history.slice(-100), recent: earlier.recent.slice(-failureWindow) }
+  const failures = told.history.at(-1)?.attempt ?? 0
+  // Out of tries already: they begin anew, knowing what failed.
+  if (failures >= (rules.workflow.limits.attempts ?? defaultAttempts)) return { ...state, ...told }
+  return { ...state, ...told, stuck, failures }
 }
 
 /** Counts equal errors in a row. Once stuck, every further attempt is a strategy shift. */
@@ -133,10 +181,15 @@ export function isStuck(rules: Rules, state: TaskState): boolean {
 /** Before another attempt the tree goes back to where this one began, unless the preset builds on what is there. */
 function putBack(rules: Rules, state: TaskState, at: number): TaskState {
   const { git, start } = rules.workflow
-  if (git.onFail !== 'keep' && state.base) return { ...state, stage: start, next: { type: 'restore' } }
+  const keeps = git.onFail === 'keep' || git.onRetry === 'keep'
+  if (!keeps && state.base) return { ...state, stage: start, next: { type: 'restore' } }
   // The earlier attempt's change is still in the tree, measured from the same base; gates and review begin anew.
   const { change } = state.evidence
-  const evidence = git.onFail === 'keep' && change ? { change } : {}
+  const { adopted } = state.evidence
+  const evidence = {
+    ...(keeps && change ? { change } : {}),
+    ...(adopted === undefined ? {} : { adopted }),
+  }
   return enter(rules, { ...state, evidence }, start, at)
 }
 
@@ -145,7 +198,18 @@ function aside(rules: Rules, state: TaskState): Effect | null {
   return state.base && rules.workflow.git.onFail !== 'keep' ? { type: 'restore' } : null
 }
 
-function exhausted(rules: Rules, state: TaskState, reason: string, at: number): TaskState {
+function exhausted(
+  rules: Rules,
+  before: TaskState,
+  {
+    reason,
+    limit,
+    over,
+  }: { reason: string; limit: TaskLimit /** The stage that was entered too often. */; over?: string },
+  at: number,
+): TaskState {
+  const limited: TaskState = { ...before, limit }
+  const state = rules.workflow.onExhausted === 'requeue' ? usedUp(limited, { reason, over, at }) : limited
   const next = aside(rules, state)
   switch (rules.workflow.onExhausted) {
     case 'approve-with-note': {
@@ -160,7 +224,8 @@ function exhausted(rules: Rules, state: TaskState, reason: string, at: number): 
       return { ...end(state, 'failed', reason, at), next }
     case 'requeue': {
       const most = rules.workflow.limits.requeues ?? 0
-      if (state.pass > most) return { ...end(state, 'failed', reason, at), next }
+      // Another pass would cost no less.
+      if (state.pass > most || limit === 'cost') return { ...end(state, 'failed', reason, at), next }
       const again = { ...freshPass(state), pass: state.pass + 1, note: reason }
       return next
         ? { ...again, stage: rules.workflow.start, next }
@@ -171,12 +236,23 @@ function exhausted(rules: Rules, state: TaskState, reason: string, at: number): 
   }
 }
 
+/** The next pass begins with nothing, so what is worth knowing of this one is written down. */
+function usedUp(
+  state: TaskState,
+  { reason, over, at }: { reason: string; over: string | undefined; at: number },
+): TaskState {
+  const stage = over ?? state.stage ?? ''
+  const used = countOf(state.visits, stage)
+  const output = state.recent.at(-1)?.detail ?? ''
+  return { ...state, exhausted: { stage, used, limited: over !== undefined, reason, output, at } }
+}
+
 /** A fresh pass over the task: the first stage is next. */
 export function begin(rules: Rules, state: TaskState, at: number): TaskState {
   return enter(rules, state, rules.workflow.start, at)
 }
 
-function freshPass(state: TaskState): TaskState {
+function freshPass({ endedIn: _, limit: __, branch: ___, loop: ____, ...state }: TaskState): TaskState {
   return { ...state, failures: 0, visits: {}, taken: {}, evidence: {} }
 }
 
@@ -192,15 +268,19 @@ export function beginAnew(rules: Rules, state: TaskState, note: string, at: numb
     base: null,
     baseline: null,
     stuck: { fingerprint: '', same: 0, shifts: 0 },
-    since: { ms: state.spent.ms, costUsd: state.spent.costUsd },
+    since: { ms: state.spent.ms, costUsd: state.spent.costUsd, tokens: state.spent.tokens },
+    ...(state.gateMs === undefined ? {} : { gateMs: 0 }),
     faults: 0,
     waitUntil: 0,
     endedAt: 0,
     note,
   }
-  return state.next?.type === 'restore'
-    ? { ...fresh, base: state.base, stage: rules.workflow.start, next: state.next }
-    : begin(rules, fresh, at)
+  if (state.next?.type === 'restore')
+    return { ...fresh, base: state.base, stage: rules.workflow.start, next: state.next }
+  // Work that stays in the tree is still this task's own, measured from where it began.
+  const { change } = state.evidence
+  const stays = rules.workflow.git.onFail === 'keep' && state.status !== 'done' && state.base !== null
+  return begin(rules, stays ? { ...fresh, base: state.base, evidence: change ? { change } : {} } : fresh, at)
 }
 
 /** The workflow is no longer the one that this task was in: it begins again under the one there is now. */
@@ -219,11 +299,32 @@ export function enter(rules: Rules, state: TaskState, name: string, at: number):
   if (!stage) return enter(rules, state, rules.workflow.start, at)
   const visit = countOf(state.visits, name) + 1
   if (stage.limit !== undefined && visit > stage.limit) {
-    return exhausted(rules, state, state.note || `stage '${name}' was tried ${stage.limit} times`, at)
+    const last = state.note ? `: ${state.note}` : ''
+    const reason = `Ralph loop exceeded ${stage.limit} iterations${last}`
+    return exhausted(rules, state, { reason, limit: 'stage', over: name }, at)
+  }
+  const short = stage.kind === 'agent' ? overspent(rules, state) : null
+  if (short !== null) {
+    const reason = `${limitWords[short]}${state.note || `nothing is left for ${name}`}`
+    return exhausted(rules, state, { reason, limit: short }, at)
   }
   const visits = { ...state.visits, [name]: visit }
   const needsBaseline = state.baseline === null && name === rules.workflow.start && hasCommands(rules, state)
-  return { ...state, visits, stage: name, next: needsBaseline ? { type: 'baseline' } : effectOf(rules, name) }
+  const { loop, chosen: _, ...rest } = state
+  return {
+    ...rest,
+    ...(loop?.stage === name ? { loop } : {}),
+    ...(isChosen(rules, name) ? { chosen: true as const } : {}),
+    visits,
+    stage: name,
+    next: needsBaseline ? { type: 'baseline' } : effectOf(rules, name),
+  }
+}
+
+/** Where choosing a task is a step of its own, whatever comes after it has been chosen. */
+function isChosen({ workflow }: Rules, name: string): boolean {
+  const first = stageOf(workflow, workflow.start)
+  return first?.kind === 'engine' && first.action === 'choose' && name !== workflow.start
 }
 
 function hasCommands(rules: Rules, state: TaskState): boolean {
@@ -245,17 +346,40 @@ export function end(
   note: string,
   at: number,
 ): TaskState {
-  return { ...state, status, stage: null, next: null, step: null, note, waitUntil: 0, endedAt: at }
+  const endedIn = state.stage === null ? {} : { endedIn: state.stage }
+  return {
+    ...state,
+    ...endedIn,
+    status,
+    stage: null,
+    next: null,
+    step: null,
+    note,
+    waitUntil: 0,
+    endedAt: at,
+  }
 }
 
 function remember(state: TaskState, judged: Judged, at: number, fault: Fault | null): TaskState {
+  const files = state.evidence.change?.files.slice(0, failureFiles).map(file => file.path) ?? []
   const failure: Failure = {
     attempt: state.failures + 1,
     stage: judged.name,
     reason: judged.reason,
-    detail: cut(judged.detail),
+    // Each output was cut where it was read; this bounds many of them together.
+    detail: cut(judged.detail, 400),
     fault: fault?.kind ?? null,
+    ...(isRepeated(state, judged) ? { repeated: true as const } : {}),
+    ...(files.length > 0 ? { files } : {}),
+    tree: state.evidence.change?.to ?? '',
+    mark: judged.mark,
     at,
   }
   return { ...state, recent: [...state.recent, failure].slice(-failureWindow) }
+}
+
+/** By content, not by what was said: an attempt that ends where the last one ended has moved nothing. */
+function isRepeated({ recent, evidence }: TaskState, { name, mark }: Judged): boolean {
+  const last = recent.at(-1)
+  return last?.stage === name && last.mark === mark && last.tree === (evidence.change?.to ?? '')
 }

@@ -11,10 +11,41 @@ export type Workflow = {
   stages: Record<string, Stage>
   limits: Limits
   onExhausted: ExhaustedPolicy
-  git: { commit: 'agent' | 'engine'; onFail: 'restore' | 'branch' | 'keep' }
+  git: GitPolicy
   /** What one unit of `limits.iterations` is. */
   iteration: 'call' | 'attempt' | 'task'
   stuck?: StuckRule
+  /** Globs of files that no agent may change, unless the configuration says otherwise. */
+  protect?: string[]
+  /** Stages whose tasks go before others, in this order, when several were begun. */
+  first?: string[]
+  /** A task waits until those it needs are done; otherwise the order stands and that is a warning. */
+  strictNeeds?: boolean
+  /** What agents say is shown on stderr as it comes, even without `-v`. */
+  live?: boolean
+  /** What people call a task here; `task` if not said. */
+  noun?: string
+  /** What a new run does with a task that ran out of tries: begin anew (if not said), or leave it until a person says so. */
+  halted?: 'begin-anew' | 'stay'
+  /** The setting up is a step of its own, under this name: `ralph step` does it and nothing else. */
+  opening?: string
+  /** What `-n` sets: iterations of the run (if not said), or tries at one task. */
+  cap?: 'iterations' | 'attempts'
+  /** Once all tasks are done, so many fresh reviewers look at the whole, and so many must approve. */
+  consensus?: { reviewers: number; quorum: number }
+}
+
+export type GitPolicy = {
+  commit: 'agent' | 'engine'
+  onFail: 'restore' | 'branch' | 'keep'
+  /** `keep`: the next attempt builds on what a failed one left; all of it is put back only when the task is given up. */
+  onRetry?: 'keep'
+  /** The remote that branches of failed work are pushed to; nothing is pushed without it. */
+  push?: string
+  /** Subject of the engine's own commits; {id}, {title} and {iteration} are filled in. */
+  message?: string
+  /** Every task gets a worktree and a branch of its own. */
+  worktree?: 'task'
 }
 
 /** What a run plays by; recorded in its `run.started` event, so that a replay judges as the run did. */
@@ -46,8 +77,12 @@ export type Limits = {
   run?: TimeLimit
   /** Wall time of one task over all its attempts. */
   task?: TimeLimit
+  /** Tokens per task. */
+  taskTokens?: number
   /** Outages in a row that are waited out before the run stops. */
   faults?: number
+  /** Tries and stage limits follow a task's complexity. */
+  adaptive?: boolean
 }
 
 export type TimeLimit = { soft?: number; hard?: number }
@@ -91,8 +126,8 @@ export type EngineStage = StageBase & { kind: 'engine'; action: 'choose' | 'reco
 
 /**
  * `tags`: `<ralph>DONE id</ralph>` and friends · `promise`: `<promise>TEXT</promise>` on a line of its own · `exit`: the
- * process ended well · `verdict`: a line `VERDICT: pass|fail` · `report`: the front matter of a review report ·
- * `backlog`: the agent's own edit of the backlog, as the integrity rules admit it.
+ * process ended well · `verdict`: a line `VERDICT: pass|fail` · `report`: the review report it wrote, as the layout reads
+ * it · `backlog`: the agent's own edit of the backlog, as the layout's integrity rules admit it.
  */
 export type SignalRule =
   | { from: 'tags'; legacy: boolean }
@@ -102,7 +137,12 @@ export type SignalRule =
   | { from: 'report' }
   | { from: 'backlog' }
 
-export type PromiseChecks = { contradictions: boolean; must?: { words: string[]; reason: string } }
+export type PromiseChecks = {
+  contradictions: boolean
+  must?: { words: string[]; reason: string }
+  /** What must be seen besides what is said: a commit since the task's attempt began. */
+  fact?: 'commit'
+}
 
 /** Where a verdict leads. `unclear` (no valid signal) falls back to `fail`. */
 export type Edges = { pass: Edge; fail: Edge; unclear?: Edge }
@@ -150,6 +190,8 @@ export function workflowProblems(workflow: Workflow): string[] {
     problems.push('limits.attempts: must be a whole number of 1 or more')
   if (!isCount(workflow.limits.requeues, 0))
     problems.push('limits.requeues: must be a whole number of 0 or more')
+  if (workflow.consensus && workflow.consensus.quorum > workflow.consensus.reviewers)
+    problems.push('consensus.quorum: there are not so many reviewers')
   if (endless(workflow)) {
     problems.push(
       'stages: the graph has a cycle without a bound; add a stage limit or { to, max, then } on an edge of the cycle',

@@ -8,6 +8,12 @@ import type { Journal } from './journal.ts'
 import type { Lease } from './lease.ts'
 import type { Workspace } from './workspace.ts'
 
+/** `live`: the tasks that have one, and the user's branch that their work goes to; as the store has it. `open`: those in use. */
+export type TaskFolders = {
+  live: Map<string, { into: string | null }>
+  open: Map<string, Context>
+}
+
 /** Everything a step may use. Built once per run; holds no state of its own beyond what stands in the journal. */
 export type Context = {
   root: string
@@ -33,6 +39,10 @@ export type Context = {
   secrets: string[]
   /** A person asked to stop, by Ctrl-C or from elsewhere. */
   stop: AbortSignal
+  /** The folders of single tasks. */
+  folders: TaskFolders
+  /** In the folder of a task: the context of the project itself. */
+  main?: Context
   /** The environment Ralph was started with. */
   env: Record<string, string | undefined>
 }

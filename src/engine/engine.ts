@@ -1,18 +1,22 @@
-import { checkBudget } from '../core/budget.ts'
+import { checkBudget, taskWarnings } from '../core/budget.ts'
 import { isStage } from '../core/effect.ts'
 import type { RunEnd } from '../core/event.ts'
 import type { TaskState } from '../core/state.ts'
+import { labelOf } from '../core/task.ts'
 import { ago, plural } from '../core/text.ts'
 import { chooseTask, type Scope } from './choose-task.ts'
+import { consensusTurn } from './consensus.ts'
 import type { Context } from './context.ts'
 import { handleRequests } from './control.ts'
 import { orLeaseLost } from './lease.ts'
 import { perform } from './perform.ts'
 import { plainError } from './plain-error.ts'
 import { projectFiles } from './project-files.ts'
+import { leaveEnded } from './task-folder.ts'
 import { forgetOldSnapshots } from './tidy.ts'
+import type { RunResult, Turn } from './turn.ts'
 
-export type RunResult = { reason: RunEnd; message: string }
+export type { RunResult, Turn } from './turn.ts'
 
 /** Steps between two tidyings. */
 const tidyEvery = 50
@@ -30,6 +34,7 @@ export async function runLoop(
   for (;;) {
     const turn = await oneStep(context, scope, warned)
     if (turn.type === 'end') {
+      await leaveEnded(context)
       await forgetOldSnapshots(context)
       return turn.result
     }
@@ -37,11 +42,6 @@ export async function runLoop(
     else if (options.interval > 0) await context.clock.sleep(options.interval, context.stop)
   }
 }
-
-export type Turn =
-  | { type: 'step'; task: string }
-  | { type: 'wait'; until: number; why: string }
-  | { type: 'end'; result: RunResult }
 
 /**
  * Exactly one step: a stage is performed, together with the housekeeping that belongs to it (the baseline before it,
@@ -70,7 +70,10 @@ async function takeStep(context: Context, scope: Scope, warned: Set<string>): Pr
     return { type: 'wait', until: clock.now() + lookAgain, why: 'paused; `ralph resume` goes on' }
 
   const choice = await chooseTask(store.log, scope, clock.now())
-  if (choice.type === 'none') return { type: 'end', result: await verdict(context, scope) }
+  if (choice.type === 'none') {
+    const result = await verdict(context, scope)
+    return scope.only === null ? consensusTurn(context, result, warned) : { type: 'end', result }
+  }
   if (choice.type === 'wait') return { type: 'wait', until: choice.until, why: await waitReason(context) }
 
   const budget = checkBudget(journal.rules.workflow.limits, journal.run(), clock.now())
@@ -78,6 +81,11 @@ async function takeStep(context: Context, scope: Scope, warned: Set<string>): Pr
     const key = warning.replace(/[\d.]+/gu, '')
     if (!warned.has(key)) report.note({ level: 'warning', text: warning })
     warned.add(key)
+  }
+  const chosen = await journal.task(choice.id)
+  for (const warning of chosen ? taskWarnings(journal.rules.workflow.limits, chosen) : []) {
+    if (!warned.has(`task ${choice.id}`)) report.note({ level: 'warning', text: warning })
+    warned.add(`task ${choice.id}`)
   }
   if (budget.type === 'spent' && (await startsAgent(context, choice.id))) {
     return end('budget', `${budget.reason}; ${await remaining(context, scope)}`)
@@ -136,9 +144,10 @@ async function startsAgent(context: Context, task: string): Promise<boolean> {
 
 /** Nothing is left to choose: is everything done, or is something in the way? */
 async function verdict(context: Context, scope: Scope): Promise<RunResult> {
-  const tasks = (await context.store.log.tasks())
-    .map(one => one.state)
-    .filter(state => state.status !== 'removed' && (scope.only === null || scope.only.has(state.task.id)))
+  const all = (await context.store.log.tasks()).map(one => one.state)
+  const tasks = all.filter(
+    state => state.status !== 'removed' && (scope.only === null || scope.only.has(state.task.id)),
+  )
   const left = tasks.filter(state => state.status !== 'done')
   if (left.length === 0 && context.missing.length === 0) {
     const unverified = tasks.filter(state => state.evidence.gates?.unverified).length
@@ -155,7 +164,7 @@ async function verdict(context: Context, scope: Scope): Promise<RunResult> {
   if (context.missing.length > 0 && left.length === 0) {
     return {
       reason: 'blocked',
-      message: `no spec for ${context.missing.join(', ')}; write it (\`ralph new story ${context.missing[0]}\`) or take the id out of the order`,
+      message: `no spec for ${context.missing.join(', ')}; write it (\`ralph new ${nounOf(context)} ${context.missing[0]}\`) or take the id out of the order`,
     }
   }
   const failed = left.filter(state => state.status === 'failed')
@@ -171,8 +180,21 @@ async function verdict(context: Context, scope: Scope): Promise<RunResult> {
       message: `${cancelled.map(state => state.task.id).join(', ')} cancelled; \`ralph retry ${cancelled[0]?.task.id}\` begins anew`,
     }
   }
-  const blocked = left.map(state => `${state.task.id} needs ${state.task.needs.join(', ')}`)
-  return { reason: 'blocked', message: `blocked: ${blocked.slice(0, 5).join('; ')}` }
+  return { reason: 'blocked', message: `blocked: ${inTheWay(all, left).slice(0, 5).join('; ')}` }
+}
+
+/** `TASK-040 needs TASK-035`: each task that is left, and which of its needs are not done. */
+function inTheWay(all: TaskState[], left: TaskState[]): string[] {
+  const known = new Map(all.map(state => [state.task.id, state]))
+  return left.map(({ task, status, note }) => {
+    const needs = task.needs.filter(need => known.get(need)?.status !== 'done')
+    if (needs.length === 0) return `${labelOf(task)} is ${status}${note === '' ? '' : ` (${note})`}`
+    const names = needs.map(need => {
+      const other = known.get(need)
+      return other ? labelOf(other.task) : need
+    })
+    return `${labelOf(task)} needs ${names.join(', ')}`
+  })
 }
 
 async function remaining(context: Context, scope: Scope): Promise<string> {
@@ -184,7 +206,12 @@ async function remaining(context: Context, scope: Scope): Promise<string> {
 
 function haltText(state: TaskState, context: Context): string {
   const tries = context.journal.rules.workflow.limits.attempts
-  return `story ${state.task.id} failed ${tries ?? ''} times: ${state.note}`
+  const times = tries === undefined ? '' : ` ${plural(tries, 'time')}`
+  return `${nounOf(context)} ${labelOf(state.task)} failed${times}: ${state.note}`
+}
+
+function nounOf(context: Context): string {
+  return context.journal.rules.workflow.noun ?? 'task'
 }
 
 async function waitReason(context: Context): Promise<string> {

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs'
 import { UserError } from '../core/errors.ts'
 import type { Base } from '../core/event.ts'
 import { matchesAny } from '../core/glob.ts'
@@ -30,8 +29,11 @@ export async function inspect(options: {
   /** Where the task's stream ended when the agent started. */
   head: Head | null
   files: StepFiles
+  /** Files this stage is meant to write; they are judged on their own. */
+  outputs: string[]
 }): Promise<{ change: Change; violations: Violation[] }> {
   const { context, state, stage, before, base, stateFiles, head, files } = options
+  const outputs = options.outputs.map(path => `/${path}`)
   const { workspace, settings } = context
   await context.lease.assertHeld()
   const rescued = await rescueHome(context, files.folder)
@@ -39,16 +41,19 @@ export async function inspect(options: {
   const earlier = state.evidence.change?.files.map(file => `/${file.path}`) ?? []
   const [{ files: changed, commits }, audited] = await Promise.all([
     workspace.changes(before, after),
-    workspace.audit(before, after, earlier),
+    workspace.audit(before, after, [...earlier, ...outputs]),
   ])
-  const theirs = changed.filter(file => !matchesAny(file.path, [...context.layout.owned, settings.log]))
+  const notWork = [...context.layout.owned, settings.log, ...outputs]
+  const theirs = changed.filter(file => !matchesAny(file.path, notWork))
 
-  // For people only, so it may take its time beside the checks.
-  const patch = changed.length > 0 ? workspace.diff(before, after) : null
+  // For people only, so it may take its time beside all else.
+  if (changed.length > 0) workspace.writeDiff(before, after, files.diff)
 
   const violations: Violation[] = [
     ...(rescued ? [journalGone] : await journalViolations(context, state.task.id, head)),
-    ...(await guardFiles(context.lease.assertNotOver, () => mendStateFiles(context.root, stateFiles))),
+    ...(await guardFiles(context.lease.assertNotOver, () =>
+      mendStateFiles(context.project.root, stateFiles),
+    )),
     ...audited,
     ...fileViolations(theirs, {
       protect: context.protect,
@@ -71,8 +76,7 @@ export async function inspect(options: {
       ...(await weakenedTests(options)),
     )
   }
-  if (patch) writeFileSync(files.diff, await patch)
-  const undone = await mend(context, base, violations)
+  const undone = await mend(context, { base, violations, committed: commits.length > 0 })
 
   if (undone) {
     const { head, branch, tree } = before
@@ -101,10 +105,15 @@ export async function inspect(options: {
 const wholeStep: readonly Violation['rule'][] = ['branch-switched', 'refs-changed', 'swept-files']
 
 /** True when the whole step was taken back. */
-async function mend(context: Context, base: Base, violations: Violation[]): Promise<boolean> {
+async function mend(
+  context: Context,
+  { base, violations, committed }: { base: Base; violations: Violation[]; committed: boolean },
+): Promise<boolean> {
   if (violations.length === 0) return false
   await context.lease.assertHeld()
-  if (violations.some(violation => wholeStep.includes(violation.rule))) {
+  // A file that is put back would still stand in the commit, and stages that go on from here would hand it on.
+  const whole = ({ rule, path }: Violation) => wholeStep.includes(rule) || (committed && path !== '')
+  if (violations.some(whole)) {
     await context.workspace.putBack(base, `rejected/${context.journal.run().id}-${context.clock.now()}`)
     return true
   }

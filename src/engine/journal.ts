@@ -6,7 +6,7 @@ import {
   type TaskEventBody,
 } from '../core/event.ts'
 import { foldRun, type RunState } from '../core/run.ts'
-import { rank } from '../core/select.ts'
+import { rankOf } from '../core/select.ts'
 import type { TaskState } from '../core/state.ts'
 import { type Rules, transition } from '../core/transition.ts'
 import type { Reporter } from '../reporters/reporter.ts'
@@ -88,7 +88,7 @@ export function openJournal(options: {
         seq,
         event,
         state,
-        rank: rank(rules.workflow.select, state.task),
+        rank: rankOf(rules.workflow, state),
         run: nextRun,
       })
     }

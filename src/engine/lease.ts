@@ -1,7 +1,7 @@
 import { UserError } from '../core/errors.ts'
 import { ago } from '../core/text.ts'
 import { thisHost, thisProcess } from '../store/alive.ts'
-import type { Dispatch, LeaseInfo } from '../store/dispatch.ts'
+import { type Dispatch, type LeaseInfo, worktreeKey } from '../store/dispatch.ts'
 import type { Fence } from '../store/log.ts'
 import type { Clock } from './clock.ts'
 
@@ -38,8 +38,6 @@ export async function orLeaseLost(lease: Lease, error: unknown): Promise<unknown
   return lost instanceof LeaseLost ? lost : error
 }
 
-export const worktreeKey = 'worktree'
-
 export async function takeLease(options: {
   dispatch: Dispatch
   clock: Clock
@@ -48,12 +46,14 @@ export async function takeLease(options: {
   what: string
   /** Wait for another holder instead of giving up, until this aborts. */
   waitFor: AbortSignal | null
+  /** The preset's own words for whoever finds another at work on this machine. */
+  refusal?: (pid: number) => string
 }): Promise<Lease> {
   const { dispatch, clock, ttl, leash, what, waitFor } = options
   const holder = thisProcess(what)
   let claim = await dispatch.claim(worktreeKey, holder, ttl, clock.now())
   while (!claim.ok) {
-    if (!waitFor || waitFor.aborted) throw heldBy(claim.by, clock.now())
+    if (!waitFor || waitFor.aborted) throw heldBy(claim.by, clock.now(), options.refusal)
     await clock.sleep(50, waitFor)
     claim = await dispatch.claim(worktreeKey, holder, ttl, clock.now())
   }
@@ -100,10 +100,13 @@ export async function takeLease(options: {
   }
 }
 
-function heldBy(by: LeaseInfo, now: number): UserError {
-  const where = by.host === thisHost() ? `pid ${by.pid}` : `pid ${by.pid} on ${by.host}`
+function heldBy(by: LeaseInfo, now: number, refusal?: (pid: number) => string): UserError {
+  const here = by.host === thisHost()
+  const where = here ? `pid ${by.pid}` : `pid ${by.pid} on ${by.host}`
   return new UserError(
-    `another Ralph works in this folder: ${by.what} (${where}, for ${ago(now - by.since)})`,
+    here && refusal
+      ? refusal(by.pid)
+      : `another Ralph works in this folder: ${by.what} (${where}, for ${ago(now - by.since)})`,
     'Wait for it, stop it with `ralph cancel`, or work beside it with `ralph run --worktree <name>`.',
   )
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
@@ -6,30 +5,31 @@ import type { Agent } from '../agents/agent.ts'
 import { findAgent } from '../agents/registry.ts'
 import type { AgentChoice, Settings } from '../config/settings.ts'
 import { UserError } from '../core/errors.ts'
-import { eventVersion } from '../core/event.ts'
-import type { RunState } from '../core/run.ts'
-import { foldRun, newRunState } from '../core/run.ts'
-import type { Task } from '../core/task.ts'
+import type { Task, TaskStatus } from '../core/task.ts'
 import type { Rules } from '../core/transition.ts'
 import { fits } from '../core/walk.ts'
 import { detectVerify } from '../gates/detect.ts'
-import type { Layout, Problem, Project } from '../layouts/layout.ts'
+import { discoverRepository } from '../git/repository.ts'
+import { type Layout, type Problem, type Project, stateFiles } from '../layouts/layout.ts'
 import { findLayout } from '../layouts/registry.ts'
 import type { Reporter } from '../reporters/reporter.ts'
 import { makeFolder } from '../store/atomic-file.ts'
-import { type Fence, runStream } from '../store/log.ts'
 import { openStore, type Store } from '../store/sqlite.ts'
 import { StoreError } from '../store/store-error.ts'
 import { syncBacklog } from './backlog.ts'
+import { beginRun, dropOldStops } from './begin-run.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Context } from './context.ts'
 import { sweepDrafts } from './drafts.ts'
-import { faultPoint } from './fault-point.ts'
 import { openJournal } from './journal.ts'
 import { type Lease, orLeaseLost, takeLease } from './lease.ts'
+import { takeLockFile } from './lock-file.ts'
+import { foundWork, takeMoves } from './moves.ts'
 import { plainError } from './plain-error.ts'
 import { catchUpFiles } from './project-files.ts'
-import { finishRestores, isCutOff, recoverInterrupted, underWay } from './resume.ts'
+import { recoverReviewer, wasReviewing } from './recover-reviewer.ts'
+import { finishRestores, hasKeptWork, isCutOff, recoverInterrupted, underWay } from './resume.ts'
+import { leaveEnded, readFolders } from './task-folder.ts'
 import { openWorkspace } from './workspace.ts'
 
 /** The engine's folder in a project; never committed, whatever the project's own ignore rules say. */
@@ -77,11 +77,14 @@ export function verifyCommands(
 }
 
 export function agentOf(choice: AgentChoice, root: string): Promise<Agent> {
-  const { name, command, script } = choice
+  const { name, command, script, rehearsal, program, patterns } = choice
   return findAgent(name, {
     base: root,
     ...(command === undefined ? {} : { command }),
     ...(script === undefined ? {} : { script }),
+    ...(rehearsal === undefined ? {} : { rehearsal }),
+    ...(program === undefined ? {} : { program }),
+    ...(patterns === undefined ? {} : { patterns }),
   })
 }
 
@@ -99,6 +102,10 @@ export type OpenOptions = {
   /** `ralph step` goes on with the run that is open. */
   attach: boolean
   keepRetries: boolean
+  /** Tasks that ran out of tries go on where they stopped (`resume`), or begin anew although the preset leaves them (`fresh`). */
+  again?: 'resume' | 'fresh'
+  /** The tasks this run is about; null = all. */
+  only: ReadonlySet<string> | null
   /** Wait for another engine to leave instead of giving up. */
   wait: boolean
   env: Record<string, string | undefined>
@@ -106,7 +113,12 @@ export type OpenOptions = {
   options: Record<string, unknown>
 }
 
-export type OpenEngine = { context: Context; close(): Promise<void> }
+export type OpenEngine = {
+  context: Context
+  close(): Promise<void>
+  /** A run was begun, not gone on with. */
+  isNew: boolean
+}
 
 /** Takes the lease, mends what a killed engine left, brings journal and files in line, and begins (or goes on with) a run. */
 export async function openEngine(open: OpenOptions): Promise<OpenEngine> {
@@ -120,9 +132,13 @@ export async function openEngine(open: OpenOptions): Promise<OpenEngine> {
 async function prepareEngine(open: OpenOptions): Promise<OpenEngine> {
   const { root, settings, layout, project, rules, report } = open
   const clock = open.clock ?? systemClock
+  // git answers while the journal is opened. Whoever waits for another engine asks later: that one may commit meanwhile.
+  const ahead = open.wait ? {} : { discovered: discoverRepository(root) }
   const store = await openProjectStore(root)
   let lease: Lease | null = null
+  let dropLock: () => void = () => undefined
   const close = async () => {
+    dropLock()
     // A lease that cannot be given back (a full disk) is taken from us as soon as this process is gone.
     await lease?.release().catch(() => undefined)
     store.close()
@@ -135,22 +151,38 @@ async function prepareEngine(open: OpenOptions): Promise<OpenEngine> {
       leash: settings.leash,
       what: open.what,
       waitFor: open.wait ? open.stop : null,
+      ...(layout.lock ? { refusal: layout.lock.refusal } : {}),
     })
+    dropLock = await takeLockFile(layout, project, clock.now())
     // Whoever did not give his lease back was cut off, perhaps in the middle of a file.
     if (lease.takenFrom) sweepDrafts(writtenFolders(open))
     // Only now: what another engine has in hand is neither the user's dirt nor ours to mend.
-    const recovering = await isCutOff(store.log)
+    const recovering = (await isCutOff(store.log)) || (await wasReviewing(store.log))
     const workspace = await openWorkspace({
       root,
       home: ralphHome(root),
       owned: [...layout.owned, settings.log],
-      protect: settings.protect,
-      files: [...layout.state, settings.log].filter(file => !isAbsolute(file)),
+      protect: [...settings.protect, ...sharedFiles(open)],
+      files: [...stateFiles(layout, project), settings.log].filter(file => !isAbsolute(file)),
       recovering,
+      ...ahead,
       mayWork: lease.assertHeld,
     })
+    if (lease.takenFrom) await workspace.clearOwnLocks()
+    const ownFolders = rules.workflow.git.worktree === 'task'
+    if (ownFolders && settings.branch !== null)
+      throw new UserError(
+        `every task has a branch of its own here (ralph/<${rules.workflow.noun ?? 'task'}>)`,
+        'Leave out --branch, and `branch` in ralph.config.yaml.',
+        2,
+      )
     const claimUserFiles = async () =>
-      workspace.claimUserFiles({ inPlace: open.inPlace, underWay: await underWay(store.log, workspace) })
+      workspace.claimUserFiles({
+        // Where every task has a folder of its own, the user's uncommitted work is in nobody's way.
+        inPlace: open.inPlace || ownFolders,
+        underWay: await underWay(store.log, workspace),
+        adopt: open.again === 'resume' && (await hasKeptWork(store.log, open.only)),
+      })
     if (!recovering) await claimUserFiles()
     const earlier = (await store.log.lastRun())?.rules ?? null
     const { run, runSeq, isNew } = await beginRun(store, rules, open.attach, lease.fence, clock)
@@ -159,7 +191,7 @@ async function prepareEngine(open: OpenOptions): Promise<OpenEngine> {
       root,
       home: ralphHome(root),
       settings,
-      protect: protectedGlobs(settings),
+      protect: [...protectedGlobs(settings), ...(layout.protects?.(project) ?? [])],
       verify: rules.verify === 'none' ? [] : rules.verify,
       missing: open.backlog.missing,
       project,
@@ -173,6 +205,7 @@ async function prepareEngine(open: OpenOptions): Promise<OpenEngine> {
       agent: choice => agentOf(choice, root),
       secrets: settings.secrets.flatMap(name => open.env[name] ?? []),
       stop: open.stop,
+      folders: await readFolders(store.log),
       env: open.env,
     }
     if (isNew) {
@@ -186,24 +219,28 @@ async function prepareEngine(open: OpenOptions): Promise<OpenEngine> {
         options: open.options,
       })
     }
-    const recovered = await recoverInterrupted(context)
+    const recovered = (await recoverInterrupted(context)) + ((await recoverReviewer(context)) ? 1 : 0)
     if (recovered > 0)
       report.note({
         level: 'info',
         text: 'an earlier run was cut off; its unfinished step was put back and does not count',
       })
     await syncBacklog({
-      tasks: open.backlog.tasks,
+      // What an agent that was cut off had written in the backlog was put back with the rest.
+      tasks: recovered > 0 && layout.growing ? layout.read(project).tasks : open.backlog.tasks,
       recorded: layout.recorded(project),
+      continued: open.again === 'fresh' ? [] : (layout.continued?.(project) ?? []),
       log: store.log,
       journal,
     })
     await finishRestores(context)
+    await leaveEnded(context)
     if (recovering) await claimUserFiles()
+    await takeMoves(context)
     await catchUpFiles(context)
-    if (isNew) await reopenStopped(context, open.keepRetries)
+    if (isNew) await reopenStopped(context, open)
     if (isNew) await refit(context, earlier)
-    return { context, close }
+    return { context, close, isNew }
   } catch (error) {
     const reason = lease ? await orLeaseLost(lease, error) : error
     await close()
@@ -211,65 +248,60 @@ async function prepareEngine(open: OpenOptions): Promise<OpenEngine> {
   }
 }
 
+/** The backlog's own files, where people, agents and Ralph all write in them: never the user's dirt, never swept in. */
+function sharedFiles({ layout, project, backlog }: OpenOptions): string[] {
+  const shared = layout.growing ? new Set(backlog.tasks.map(task => `/${task.spec}`)) : []
+  return [...shared, ...(layout.protects?.(project) ?? [])]
+}
+
 /** Where files are replaced: the preset's own, the user's index, and where each attempt began. */
-function writtenFolders({ root, layout, backlog }: OpenOptions): string[] {
-  const files = [...layout.state, ...backlog.tasks.map(task => task.spec)]
+function writtenFolders({ root, layout, project, backlog }: OpenOptions): string[] {
+  const files = [...stateFiles(layout, project), ...backlog.tasks.map(task => task.spec)]
   return ['.git', '.ralph/git/positions', ...files.map(file => dirname(file))].map(folder =>
     join(root, folder),
   )
 }
 
-async function beginRun(
-  store: Store,
-  rules: Rules,
-  attach: boolean,
-  fence: Fence,
-  clock: Clock,
-): Promise<{ run: RunState; runSeq: number; isNew: boolean }> {
-  const last = await store.log.lastRun()
-  if (attach && last?.status === 'open' && JSON.stringify(last.rules) === JSON.stringify(rules)) {
-    return { run: last, runSeq: await lastSeq(store, last.id), isNew: false }
+/** H-26: a new run gives a task that ran out of tries its tries back, unless the user or the preset says otherwise. */
+async function reopenStopped(context: Context, open: OpenOptions): Promise<void> {
+  const { journal, store } = context
+  const { keepRetries, again } = open
+  const { workflow } = journal.rules
+  const stays = keepRetries || (workflow.halted === 'stay' && again === undefined)
+  // Skipped for this run, not for ever.
+  const skipped = again || workflow.onExhausted === 'branch-and-skip' ? ['failed' as const] : []
+  const statuses: TaskStatus[] = stays ? ['held'] : ['halted', 'held', ...skipped]
+  const meant = (id: string) => open.only === null || open.only.has(id)
+  for (const { id, state } of await store.log.tasks({ status: statuses })) {
+    const { endedIn, status } = state
+    if ((status === 'failed' || (status === 'halted' && workflow.halted === 'stay')) && !meant(id)) continue
+    const why = again === 'resume' ? 'resumed' : 'a new run'
+    const fresh = again === 'fresh' && status !== 'held' ? { forget: true as const } : {}
+    await journal.record(id, { type: 'task.reopened', why, ...fresh })
+    // Where failed work was put back there is nothing to go on with at a later stage.
+    if (again === 'resume' && status !== 'held' && endedIn !== undefined && workflow.git.onFail === 'keep')
+      await journal.record(id, {
+        ...{ type: 'task.moved', stage: endedIn, source: 'a person' },
+        ...(await foundWork(context, state)),
+      })
   }
-  if (last?.status === 'open') await closeRun(store, last, fence, clock)
-  return { run: newRunState(runId(clock.now())), runSeq: 0, isNew: true }
+  if (again === 'fresh') await forgetFailures(context, meant)
+  if (workflow.git.onFail === 'branch') await archivePast(context)
 }
 
-/** A run that was cut off ends here. A pause outlives it: what a person stopped, only a person sets going again. */
-async function closeRun(store: Store, last: RunState, fence: Fence, clock: Clock): Promise<void> {
-  const resumed = (await store.dispatch.pending()).some(request => request.kind === 'resume')
-  if (last.paused && !resumed)
-    throw new UserError('this project is paused', 'Go on with `ralph resume`, then `ralph run`.')
-  const event = {
-    v: eventVersion,
-    at: clock.now(),
-    run: last.id,
-    type: 'run.finished' as const,
-    reason: 'interrupted' as const,
-    message: 'cut off, or followed by another run',
-  }
-  const seq = (await lastSeq(store, last.id)) + 1
-  await store.log.append([{ stream: runStream(last.id), seq, event, run: foldRun(last, event) }], fence)
-  faultPoint('event')
+/** A task under way that has failed before begins as if it never had. */
+async function forgetFailures({ journal, store }: Context, meant: (id: string) => boolean): Promise<void> {
+  for (const { id, state } of await store.log.tasks({ status: ['open'] }))
+    if (state.history.length > 0 && meant(id))
+      await journal.record(id, { type: 'task.reopened', why: 'begun afresh', forget: true })
 }
 
-async function lastSeq(store: Store, run: string): Promise<number> {
-  return (await store.log.head(runStream(run)))?.seq ?? 0
-}
-
-/** Nobody who asked an earlier run to stop meant this one. */
-async function dropOldStops(store: Store, clock: Clock): Promise<void> {
-  for (const { id, kind, task } of await store.dispatch.pending()) {
-    const stops = kind === 'stop' || kind === 'resume' || (kind === 'cancel' && task === null)
-    if (stops) await store.dispatch.take(id, 'came when no run was under way', clock.now())
-  }
-}
-
-/** H-26: a new run gives a story that ran out of tries its tries back, unless the user says otherwise. */
-async function reopenStopped(context: Context, keepRetries: boolean): Promise<void> {
-  const statuses = keepRetries ? (['held'] as const) : (['halted', 'held'] as const)
-  for (const { id } of await context.store.log.tasks({ status: [...statuses] })) {
-    await context.journal.record(id, { type: 'task.reopened', why: 'a new run' })
-  }
+/** What keeps the failure of a task that is tried again, or done by now, is past. */
+async function archivePast({ store, workspace, report }: Context): Promise<void> {
+  const past = async () => (await store.log.tasks({ status: ['open', 'held', 'done'] })).map(one => one.id)
+  const names = await workspace.archiveFailures(past)
+  for (const name of names)
+    report.note({ level: 'info', text: `the branch of an earlier failure is now ${name}` })
 }
 
 /** The workflow was changed since the last run: tasks that stand at a stage that is no more begin again. */
@@ -286,6 +318,7 @@ async function refit(context: Context, earlier: Rules | null): Promise<void> {
 function protectedGlobs(settings: Settings): string[] {
   return [
     ...settings.protect,
+    `/${settings.prompts}/**`,
     'ralph.config.yaml',
     '.claude/settings.json',
     '.claude/settings.local.json',
@@ -296,11 +329,6 @@ function protectedGlobs(settings: Settings): string[] {
   ]
 }
 
-function runId(now: number): string {
-  const time = new Date(now).toISOString().replace(/[-:]/gu, '').slice(0, 15).replace('T', '-')
-  return `${time}-${randomBytes(2).toString('hex')}`
-}
-
 export type Prepared = {
   project: Project
   layout: Layout
@@ -309,13 +337,24 @@ export type Prepared = {
   problems: Problem[]
 }
 
+/** The layout of a project, and what it is told. */
+export async function layoutOf(
+  root: string,
+  settings: Settings,
+): Promise<{ layout: Layout; project: Project }> {
+  const layout = await findLayout(settings.workflow.layout)
+  const told = {
+    ...settings.layout,
+    contextFile: settings.context,
+    agents: settings.agents.implementer.map(one => one.name),
+  }
+  const project = { root, settings: told }
+  return { layout: layout.forProject?.(project) ?? layout, project }
+}
+
 /** Reads the backlog and says what is wrong with it, before anything is written or spent. */
 export async function prepareBacklog(root: string, settings: Settings): Promise<Prepared> {
-  const layout = await findLayout(settings.workflow.layout)
-  const project: Project = {
-    root,
-    settings: { contextFile: settings.context, agents: settings.agents.implementer.map(one => one.name) },
-  }
+  const { layout, project } = await layoutOf(root, settings)
   const backlog = layout.read(project)
   return { project, layout, tasks: backlog.tasks, missing: backlog.missing, problems: backlog.problems }
 }

@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import type { Agent, AgentReport } from '../agents/agent.ts'
-import type { AgentChoice } from '../config/settings.ts'
+import { type AgentChoice, agentsFor, choiceKey } from '../config/settings.ts'
 import type { Base } from '../core/event.ts'
+import { healthAfter, pickAgent } from '../core/fallback.ts'
 import { classify } from '../core/fault.ts'
 import type { AgentOutcome, Fault } from '../core/outcome.ts'
 import { isExcused } from '../core/outcome.ts'
@@ -9,17 +10,21 @@ import { readSignals } from '../core/signals.ts'
 import type { TaskState } from '../core/state.ts'
 import { cut } from '../core/text.ts'
 import { type AgentStage, stageOf } from '../core/workflow.ts'
+import { stateFiles } from '../layouts/layout.ts'
 import { allowedEnvironment } from '../process/environment.ts'
 import { type ProcessResult, runProcess } from '../process/run-process.ts'
+import { readBacklogAgain } from './backlog.ts'
 import type { Context } from './context.ts'
 import { inspect } from './inspect.ts'
 import { projectFiles } from './project-files.ts'
+import { dropProposal, judgeOutputs, readOutputs } from './proposal.ts'
 import { renderPrompt } from './render-prompt.ts'
 import { rescueHome } from './rescue.ts'
 import { readStateFiles } from './state-files.ts'
 import { nextStep, type StepFiles, stepFiles } from './step-files.ts'
 import { stepVariable } from './step-processes.ts'
 import { type Stopped, stoppable } from './stoppable.ts'
+import { type Lateness, softLimits, timeLeft } from './time-limits.ts'
 import type { Position } from './workspace.ts'
 
 /** Grace between TERM and KILL. */
@@ -35,13 +40,19 @@ export async function performAgent(context: Context, task: string, stageName: st
   const stage = stageOf(journal.rules.workflow, stageName)
   if (!state || stage?.kind !== 'agent') throw new Error(`no agent stage ${stageName} for task ${task}`)
 
-  const choice = (stage.may === 'read' ? settings.agents.reviewer : settings.agents.implementer)[0]
+  const choices = agentsFor(settings.agents, stage)
+  const keys = choices.map(choiceKey)
+  const choice = choices[pickAgent(keys, journal.run().health ?? {}, context.clock.now())]
   if (!choice) throw new Error('no agent configured')
   const agent = await context.agent(choice)
   const step = nextStep(context.journal.run())
   const files = stepFiles(context.home, step)
   mkdirSync(files.folder, { recursive: true })
-  const prompt = renderPrompt({ ...context, rules: journal.rules }, state, stage)
+  const prompt = renderPrompt(
+    { ...context, rules: journal.rules, run: journal.run(), reader: agent.name },
+    state,
+    stageName,
+  )
   writeFileSync(files.prompt, prompt)
 
   const before = await startingPosition(context, state)
@@ -50,35 +61,66 @@ export async function performAgent(context: Context, task: string, stageName: st
   // S4-36: what is being worked on can be seen from outside before the agent starts.
   await projectFiles(context)
   const head = await context.store.log.head(task)
-  const stateFiles = readStateFiles(context.root, context.layout.state)
+  const { project, layout } = context
+  const outputs = readOutputs(context, state, stageName)
+  const guarded = stateFiles(layout, project).filter(path => !outputs.before.has(path))
+  const stateBefore = readStateFiles(project.root, guarded)
 
   const ran = await runAgent({ context, agent, choice, stage, state, step, stageName, files })
-  if (ran.result.ended === 'stopped') return interrupted(context, task, step, base, ran.stopped)
+  if (ran.result.ended === 'stopped') {
+    await dropProposal(context, outputs)
+    return interrupted(context, task, step, base, ran.stopped)
+  }
 
   const fault = faultOf(ran.report, ran.result, agent, context.clock.now())
-  const seen = await inspect({ context, state, stage, before, base, stateFiles, head, files })
+  const seen = await inspect({
+    ...{ context, state, stage, before, base, head, files },
+    stateFiles: stateBefore,
+    outputs: [...outputs.before.keys()],
+  })
+  const judged = await judgeOutputs(context, { state, stage: stageName, outputs })
   if (fault && isExcused(fault)) {
     await context.lease.assertHeld()
     await workspace.putBack(base, `refunded/${step}`)
+    await dropProposal(context, outputs)
   }
   const outcome: AgentOutcome = {
     kind: 'agent',
     agent: agent.name,
     ...((ran.report.model ?? choice.model) ? { model: ran.report.model ?? choice.model ?? '' } : {}),
+    ...(choices.length > 1 ? fallbackOf(context, choiceKey(choice), keys, fault) : {}),
     exit: ran.result.exit,
     killed: ran.result.killed,
     ended: ran.result.ended,
     fault,
-    signals: readSignals(ran.report.message, prompt),
-    message: cut(ran.report.message.slice(-8_000), 60),
+    signals: [...readSignals(ran.report.message, prompt, stage.signal), ...judged.signals],
+    ...ran.late,
+    iteration: state.visits[stageName] ?? 1,
+    message: cut(ran.report.message.slice(-16_000), 100),
     change: seen.change,
-    violations: seen.violations,
+    violations: [...seen.violations, ...judged.violations],
     usage: ran.report.usage,
     ms: ran.result.ms,
   }
   writeFileSync(files.message, ran.report.message)
   writeFileSync(files.result, `${JSON.stringify(outcome, null, 2)}\n`)
   await journal.record(task, { type: 'step.finished', step, stage: stageName, outcome })
+  if (layout.growing) await readBacklogAgain(context)
+}
+
+/** Which entry of the list was called, and which one takes over when this one is to rest. */
+function fallbackOf(
+  { journal, clock }: Context,
+  choice: string,
+  keys: string[],
+  fault: Fault | null,
+): Pick<AgentOutcome, 'choice' | 'fallback'> {
+  const health = journal.run().health ?? {}
+  const mine = healthAfter(health[choice], { fault }, clock.now())
+  const next = keys[pickAgent(keys, { ...health, [choice]: mine }, clock.now())]
+  const rests = mine.until > clock.now() && next !== undefined && next !== choice
+  const free = rests && (health[next]?.until ?? 0) <= clock.now()
+  return { choice, ...(free ? { fallback: next } : {}) }
 }
 
 /** Where the step begins; on the branch the user asked for, when a new attempt begins. */
@@ -94,9 +136,9 @@ async function startingPosition(context: Context, state: TaskState): Promise<Pos
   return (await workspace.enterBranch(position, name)) ? workspace.position() : position
 }
 
-type Ran = { result: ProcessResult; report: AgentReport; stopped: Stopped }
+type Ran = { result: ProcessResult; report: AgentReport; stopped: Stopped; late: Lateness }
 
-async function runAgent(options: {
+export async function runAgent(options: {
   context: Context
   agent: Agent
   choice: AgentChoice
@@ -111,13 +153,17 @@ async function runAgent(options: {
     promptFile: files.prompt,
     cwd: context.root,
     ...(choice.model ? { model: choice.model } : {}),
-    readOnly: stage.may === 'read',
+    // Whoever is to write a verdict into a file needs the tools for it; what else he changes is put back.
+    readOnly:
+      stage.may === 'read' &&
+      (context.layout.outputs?.(context.project, state.task, stageName) ?? []).length === 0,
     extraArgs: [...choice.args, ...context.settings.extraArgs],
     env: context.env,
     root: process.getuid?.() === 0,
   })
   const stop = stoppable(context, state.task.id)
   const reader = agent.reader()
+  const soft = softLimits(context, state, { name: stageName, soft: stage.time?.soft })
   try {
     await context.lease.assertHeld()
     const result = await runProcess({
@@ -136,8 +182,9 @@ async function runAgent(options: {
       stdin: command.stdin === 'prompt' ? { type: 'file', path: files.prompt } : { type: 'none' },
       outputFile: files.output,
       processFile: files.processes,
-      timeout: stage.time?.hard ?? 0,
+      timeout: timeLeft(context.journal.rules, state, stage.time?.hard ?? 0),
       idle: stage.time?.idle ?? 0,
+      onTick: soft.tick,
       grace,
       leash: context.settings.leash,
       mayBeat: () => context.lease.fresh(),
@@ -147,8 +194,9 @@ async function runAgent(options: {
         for (const event of reader.line(line, stream)) context.report.output(state.task.id, event)
       },
     })
+    soft.tick({ elapsed: result.ms })
     const report = reader.end({ code: result.exit, killed: result.killed })
-    return { result, report, stopped: stop.why() }
+    return { result, report, stopped: stop.why(), late: soft.passed() }
   } finally {
     stop.done()
   }
@@ -169,7 +217,7 @@ async function interrupted(
   await context.journal.record(task, { type: 'step.interrupted', step, why: words[why], kept })
 }
 
-function faultOf(report: AgentReport, result: ProcessResult, agent: Agent, now: number): Fault | null {
+export function faultOf(report: AgentReport, result: ProcessResult, agent: Agent, now: number): Fault | null {
   return classify({
     exit: result.exit,
     killed: result.killed,

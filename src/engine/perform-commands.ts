@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import type { Base } from '../core/event.ts'
 import type { CommandResult, CommandsOutcome } from '../core/outcome.ts'
 import type { TaskState } from '../core/state.ts'
-import { stageOf } from '../core/workflow.ts'
+import { stageOf, type TimeLimit } from '../core/workflow.ts'
 import { runCommands } from '../gates/commands.ts'
 import { gateCommands } from '../gates/verify.ts'
 import { runProcess } from '../process/run-process.ts'
@@ -12,21 +12,22 @@ import { rescueHome } from './rescue.ts'
 import { nextStep, stepFiles } from './step-files.ts'
 import { stepVariable } from './step-processes.ts'
 import { stoppable } from './stoppable.ts'
+import { softLimits, timeLeft } from './time-limits.ts'
 
 /** How the verify commands stand before the task, so that what was red before is not blamed on the agent. */
 export async function performBaseline(context: Context, task: string): Promise<void> {
-  await runGates(context, task, { stage: '@baseline', purpose: 'baseline', timeout: 0 })
+  await runGates(context, task, { stage: '@baseline', purpose: 'baseline', time: {} })
 }
 
 export async function performGates(context: Context, task: string, stageName: string): Promise<void> {
   const stage = stageOf(context.journal.rules.workflow, stageName)
-  await runGates(context, task, { stage: stageName, purpose: 'gate', timeout: stage?.time?.hard ?? 0 })
+  await runGates(context, task, { stage: stageName, purpose: 'gate', time: stage?.time ?? {} })
 }
 
 async function runGates(
   context: Context,
   task: string,
-  options: { stage: string; purpose: CommandsOutcome['purpose']; timeout: number },
+  options: { stage: string; purpose: CommandsOutcome['purpose']; time: TimeLimit },
 ): Promise<void> {
   const { journal, workspace, clock } = context
   const state = await journal.task(task)
@@ -36,14 +37,18 @@ async function runGates(
   // With nothing to run there is nothing to look at again.
   const position = commands.length === 0 ? await workspace.known() : await workspace.position()
   const started = clock.now()
+  const soft = softLimits(context, state, { name: options.stage, soft: options.time.soft })
   const finish = async (results: CommandResult[]) => {
+    const ms = clock.now() - started
+    soft.tick({ elapsed: ms })
     const outcome: CommandsOutcome = {
       kind: 'commands',
       purpose: options.purpose,
       results,
       tree: position.tree,
       violations: [],
-      ms: clock.now() - started,
+      ...soft.passed(),
+      ms,
     }
     await journal.record(task, { type: 'step.finished', step, stage: options.stage, outcome })
     return outcome
@@ -77,14 +82,18 @@ async function runGates(
           processFile: files.processes,
           env: context.env,
           allow: context.settings.env,
-          timeout: options.timeout,
+          timeout: timeLeft(journal.rules, state, options.time.hard ?? 0),
           leash: context.settings.leash,
           mayBeat: () => context.lease.fresh(),
           secrets: context.secrets,
           signal: stop.signal,
           run: async options => {
             await rescue()
-            return runProcess({ ...options, env: { ...options.env, [stepVariable]: step } })
+            return runProcess({
+              ...options,
+              onTick: soft.tick,
+              env: { ...options.env, [stepVariable]: step },
+            })
           },
           onLine: line => context.report.commandOutput(task, line),
         }),

@@ -7,7 +7,7 @@ import { makeHome } from './open.ts'
  * was recorded, but what is written to a deleted file is lost with the process. True when the journal was gone.
  */
 export async function rescueHome(context: Context, stepFolder: string): Promise<boolean> {
-  makeHome(context.root)
+  makeHome(context.project.root)
   makeFolder(stepFolder)
   if (context.store.survives() === 'ok') return false
   await context.store.rescue()

@@ -12,7 +12,17 @@ export function readStateFiles(root: string, paths: string[]): StateFiles {
 
 /** Puts back what an agent changed in files that only Ralph writes, and names it. */
 export async function mendStateFiles(root: string, before: StateFiles): Promise<Violation[]> {
-  const found: Violation[] = []
+  const changed = await putStateFiles(root, before)
+  return changed.map(path => ({
+    rule: 'protected-file',
+    path: '',
+    detail: `Changed ${path}, which only Ralph writes; it was put back`,
+  }))
+}
+
+/** Writes the files that are no longer what they were; their paths. */
+export async function putStateFiles(root: string, before: StateFiles): Promise<string[]> {
+  const changed: string[] = []
   for (const [path, bytes] of before) {
     const file = join(root, path)
     const now = readOrNull(file)
@@ -22,13 +32,9 @@ export async function mendStateFiles(root: string, before: StateFiles): Promise<
       mkdirSync(dirname(file), { recursive: true })
       await writeFileAtomic(file, bytes)
     }
-    found.push({
-      rule: 'protected-file',
-      path: '',
-      detail: `Changed ${path}, which only Ralph writes; it was put back`,
-    })
+    changed.push(path)
   }
-  return found
+  return changed
 }
 
 function readOrNull(file: string): Buffer | null {

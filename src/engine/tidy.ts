@@ -9,5 +9,6 @@ export async function forgetOldSnapshots(context: Context): Promise<void> {
   for (const { state } of await context.store.log.tasks()) {
     for (const base of [state.base, state.step?.base]) if (base?.snapshot) needed.add(base.snapshot)
   }
-  await context.workspace.forgetAllBut(needed)
+  for (const { workspace } of [context, ...context.folders.open.values()])
+    await workspace.forgetAllBut(needed)
 }

@@ -2,12 +2,13 @@ import { matchesAny } from '../core/glob.ts'
 import type { Violation } from '../core/outcome.ts'
 import { printable, statOf } from './bytes.ts'
 import { type Commits, commitsBetween } from './changes.ts'
-import type { Position } from './position.ts'
+import type { Position } from './position-type.ts'
 import { type RefMove, refMoves } from './refs.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 import { fromTop } from './scope.ts'
 import { treeOf } from './snapshot.ts'
-import { type Difference, diffTrees, type Entry } from './tree-diff.ts'
+import { diffTrees } from './tree-diff.ts'
+import type { Difference, Entry } from './tree-object.ts'
 
 export type AuditOptions = {
   /** Globs and paths that may be in an agent's commit all the same: the engine's own files, work of an earlier stage. */

@@ -1,13 +1,15 @@
 import type { Base } from '../core/event.ts'
 import { matchesAny } from '../core/glob.ts'
 import type { ChangedFile } from '../core/outcome.ts'
+import { type Commit, straightLine } from './commit-line.ts'
 import { git, mustGit } from './git.ts'
-import { type Position, readStart } from './position.ts'
+import { readStart } from './position.ts'
+import type { Position, Unstored } from './position-type.ts'
 import { rawDir } from './private-dir.ts'
-import { type Repository, remembered } from './repository.ts'
+import { remembered } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 import { fromTop, toTop } from './scope.ts'
-import { type Difference, diffTrees, parseRaw } from './tree-diff.ts'
-import type { Unstored } from './working-tree.ts'
+import { diffTrees, parseRaw } from './tree-diff.ts'
 
 /** What an attempt did to the files, by content, and which commits it made, oldest first. */
 export type Changes = { files: ChangedFile[]; commits: string[] }
@@ -36,7 +38,7 @@ export async function changesBetween(
 
 export type Commits = {
   /** Newest first. */
-  list: { id: string; parents: string[]; files: Difference[] }[]
+  list: Commit[]
   /** False when history was rewritten: the new HEAD does not build on the old one. */
   descends: boolean
 }
@@ -59,6 +61,8 @@ export async function commitsBetween(
   ]
   const range = from.head === '' ? [to.head] : [to.head, `^${from.head}`]
   return remembered(repository, `log ${from.head} ${to.head}`, async () => {
+    const line = await straightLine(repository, from.head, to.head)
+    if (line) return { list: line, descends: true }
     const output = await mustGit(rawDir(repository), ['log', ...format, ...range, '--'])
     const list = output
       .split('\x01')

@@ -2,7 +2,8 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { mustGit } from './git.ts'
 import { plainDir, preparePrivateDirs, realDir } from './private-dir.ts'
-import { exclusively, type Repository } from './repository.ts'
+import { exclusively } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 
 /**
  * A commit in a folder of its own, for as long as `work` takes: nothing is in it that was not committed, no leftovers,

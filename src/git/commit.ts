@@ -1,10 +1,13 @@
 import fs from 'node:fs'
 import { UserError } from '../core/errors.ts'
 import { fsPath, statOf } from './bytes.ts'
+import { writeCommit } from './commit-object.ts'
 import { fields, git, mustGit } from './git.ts'
 import { lfsPointer } from './lfs.ts'
+import { treeWithFiles } from './plain-content.ts'
 import { commitIndex, plainDir, preparePrivateDirs, realDir, userIndexDir } from './private-dir.ts'
-import { exclusively, type Repository } from './repository.ts'
+import { exclusively } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 import { zeroId } from './restore-files.ts'
 import { toTop } from './scope.ts'
 import { identityEnv } from './settings.ts'
@@ -72,6 +75,8 @@ async function makeCommit(repository: Repository, input: CommitInput): Promise<C
   preparePrivateDirs(repository)
   const plain = plainDir(repository)
   const paths = input.paths.map(name => toTop(repository, name))
+  const ours = await commitWithoutGit(repository, input, paths)
+  if (ours) return ours
   const [filters, before] = await Promise.all([
     filtersOf(repository, paths),
     treeOf(repository, input.head),
@@ -94,6 +99,23 @@ async function makeCommit(repository: Repository, input: CommitInput): Promise<C
   repository.cache.headTrees.set(commit, tree)
   repository.cache.commitIndex = { commit, identity: fileIdentity(commitIndex(repository)) }
   return { commit, left: names, tree }
+}
+
+/** The usual case: nothing but the files themselves has a say in what is stored. Null when git must do it. */
+async function commitWithoutGit(
+  repository: Repository,
+  { head, message }: CommitInput,
+  paths: string[],
+): Promise<(Committed & { tree: string }) | null> {
+  const before = await treeOf(repository, head)
+  const tree = await treeWithFiles(repository, before, paths)
+  if (tree === null) return null
+  if (tree === before) return { commit: null, left: [], tree }
+  const { identity } = repository.settings
+  const commit = writeCommit(repository.trees.objects, { tree, parents: [head], message, identity })
+  if (commit === null) return null
+  repository.cache.headTrees.set(commit, tree)
+  return { commit, left: [], tree }
 }
 
 /** Left as it is when it stands for that commit from the time before. */

@@ -5,10 +5,17 @@ import { printable } from './bytes.ts'
 import { filtersOf } from './commit.ts'
 import { fields, mustGit } from './git.ts'
 import { lfsPointer } from './lfs.ts'
-import { plainDir, preparePrivateDirs, realDir } from './private-dir.ts'
-import { exclusively, type Repository } from './repository.ts'
+import { unlessOnlyGit } from './only-git.ts'
+import { readIndex } from './our-index.ts'
+import { plainDir, preparePrivateDirs } from './private-dir.ts'
+import { readRefs } from './refs.ts'
+import { exclusively } from './repository.ts'
+import type { Repository } from './repository-type.ts'
+import { looksAs, scanLimit } from './scan.ts'
 import { fromTop, inScratch, pathspec } from './scope.ts'
+import { treeOf } from './snapshot.ts'
 import { parseRaw } from './tree-diff.ts'
+import { listTree } from './tree-object.ts'
 
 /** Tracked files with uncommitted changes: staged, unstaged, deleted or in conflict. Untracked files are not meant. */
 export async function dirtyFiles(
@@ -18,7 +25,8 @@ export async function dirtyFiles(
   return exclusively(repository, async () => {
     preparePrivateDirs(repository)
     const place = plainDir(repository)
-    const head = (await mustGit(realDir(repository), ['rev-parse', '--verify', '-q', 'HEAD'])).trim()
+    const { head } = await readRefs(repository)
+    if (await looksClean(repository, head)) return []
     const env = { GIT_INDEX_FILE: path.join(repository.gitDir, 'index') }
     const staged = [
       'diff-index',
@@ -40,6 +48,20 @@ export async function dirtyFiles(
       .map(name => fromTop(repository, name))
       .filter(name => !matchesAny(name, options.ignore ?? []))
       .sort()
+  })
+}
+
+/** True when the index is as HEAD is, and every file looks as it did when it was put there. No git process. */
+async function looksClean(repository: Repository, head: string): Promise<boolean> {
+  const { trees, gitDir } = repository
+  const listed = await listTree(trees, await treeOf(repository, head), scanLimit)
+  if (!listed) return false
+  const index = unlessOnlyGit(() => new Map(readIndex(path.join(gitDir, 'index'), trees.objects)))
+  if (index?.size !== listed.length) return false
+  return listed.every(({ path: name, mode, id }) => {
+    const entry = index.get(name)
+    if (!entry || entry.special || entry.id !== id || entry.mode !== mode || !entry.look) return false
+    return looksAs(repository.top, { ...entry, look: entry.look })
   })
 }
 

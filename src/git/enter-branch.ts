@@ -1,9 +1,10 @@
 import { UserError } from '../core/errors.ts'
 import { git } from './git.ts'
-import type { Position } from './position.ts'
+import type { Position } from './position-type.ts'
 import { realDir } from './private-dir.ts'
 import { moveHead, moveRefs } from './refs.ts'
-import { exclusively, type Repository } from './repository.ts'
+import { exclusively } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 
 /**
  * Makes `name` the current branch without touching a file: it is new, or it stands where HEAD stands. A branch that is

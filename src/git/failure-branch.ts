@@ -1,7 +1,7 @@
 import { UserError } from '../core/errors.ts'
 import { git } from './git.ts'
 import { realDir } from './private-dir.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 import { zeroId } from './restore-files.ts'
 
 /** Keeps failed work on a branch of its own. Nothing is checked out, nothing is pushed. Returns the branch. */

@@ -1,9 +1,9 @@
 import { UserError } from '../core/errors.ts'
 import { git } from './git.ts'
-import type { Position } from './position.ts'
+import type { Position } from './position-type.ts'
 import { rawDir, realDir } from './private-dir.ts'
 import type { RefMove } from './refs.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 import { zeroId } from './restore-files.ts'
 import { stateCommit } from './snapshot.ts'
 

@@ -2,7 +2,7 @@ import crypto from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { fsPath } from './bytes.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 
 /**
  * What `git lfs clean` makes of a file, without running it (its configuration may name further programs): a pointer, and
@@ -20,7 +20,10 @@ export function lfsPointer(repository: Repository, name: string, options: { stor
     const target = path.join(repository.commonDir, 'lfs/objects', id.slice(0, 2), id.slice(2, 4), id)
     fs.mkdirSync(path.dirname(target), { recursive: true })
     if (!fs.existsSync(target)) {
-      fs.copyFileSync(file, `${target}.ralph`, fs.constants.COPYFILE_FICLONE)
+      const { COPYFILE_FICLONE, COPYFILE_EXCL } = fs.constants
+      // Nothing is written through a link that somebody put there.
+      fs.rmSync(`${target}.ralph`, { force: true })
+      fs.copyFileSync(file, `${target}.ralph`, COPYFILE_FICLONE | COPYFILE_EXCL)
       fs.renameSync(`${target}.ralph`, target)
     }
   }

@@ -1,38 +1,9 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { Base } from '../core/event.ts'
-import type { Repository } from './repository.ts'
-import { hashOf, readUserIndex, type UserIndex, writeWhole } from './user-index.ts'
-import type { Unstored, WorkingTree } from './working-tree.ts'
-
-/** Where a repository stands at one moment: everything an attempt could change and that can be put back. */
-export type Position = {
-  /** Milliseconds since the epoch, taken before anything was read. */
-  at: number
-  /** Empty when the branch has no commit. */
-  head: string
-  branch: string | null
-  /** The content of the project folder, byte for byte, tracked and untracked. */
-  tree: string
-  /** Branches, tags, stash and notes. */
-  refs: Map<string, string>
-  /** Those that other worktrees work on. */
-  foreign: Set<string>
-  /** The list of stash entries, which is more than the reference `refs/stash`. */
-  stashLog: string | null
-  index: UserIndex | null
-  unstored: Unstored
-  /** A merge, rebase, … that waits to be finished. */
-  unfinished: string | null
-  /** The user's ignore rules at that time. */
-  excludes: string
-  /** What `refs/ralph/…` already keeps. */
-  kept: Set<string>
-  delta: WorkingTree['delta']
-}
-
-/** A recorded start, or the little that a `Base` alone tells when the record is lost. */
-export type Start = { base: Base; position: Position | null; indexBytes: Buffer | null }
+import type { Position, Start } from './position-type.ts'
+import type { Repository } from './repository-type.ts'
+import { hashOf, readUserIndex, writeWhole } from './user-index.ts'
 
 /** Written beside the reference, so that another process can put back what this one saw. */
 export function writeStart(repository: Repository, base: Base, position: Position): void {

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { Place } from './git.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 
 /**
  * Everything that reads or writes working files runs in git directories of our own, which share only the objects with
@@ -51,6 +51,9 @@ export function excludeFile(repository: Repository): string {
 
 /** Writes both directories, or writes them again when somebody has changed them. */
 export function preparePrivateDirs(repository: Repository): void {
+  const above = path.join(repository.scratch, 'git')
+  // Through a link we would write elsewhere.
+  if (fs.lstatSync(above, { throwIfNoEntry: false })?.isSymbolicLink()) fs.unlinkSync(above)
   for (const kind of ['raw', 'plain'] as const) {
     const folder = path.join(repository.scratch, 'git', kind)
     const files = contents(repository, kind)

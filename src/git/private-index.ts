@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { fields, git, mustGit } from './git.ts'
 import { privateIndex, rawDir } from './private-dir.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 import { inScratch } from './scope.ts'
 import { fileIdentity } from './user-index.ts'
 
@@ -21,6 +21,12 @@ export async function prepareIndex(repository: Repository, dropIgnored: boolean)
 export function isIndexReady(repository: Repository): boolean {
   const { indexIdentity } = repository.cache
   return indexIdentity !== null && indexIdentity === fileIdentity(privateIndex(repository))
+}
+
+/** Reads again what only looks changed, so that the next scan need not. */
+export async function refreshIndex(repository: Repository): Promise<void> {
+  await git(rawDir(repository), ['update-index', '-q', '--refresh'])
+  rememberIndex(repository, repository.cache.tree)
 }
 
 /** To be called after each change of the private index. */

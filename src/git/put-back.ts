@@ -9,15 +9,18 @@ import { unstoredChanges } from './changes.ts'
 import { fields, git, mustGit } from './git.ts'
 import { keepState } from './keep-state.ts'
 import { clearLeftovers } from './leftovers.ts'
-import { type Position, readStart, type Start } from './position.ts'
+import { readStart } from './position.ts'
+import type { Position, Start } from './position-type.ts'
 import { rawDir, userIndexDir } from './private-dir.ts'
 import { rememberIndex, removeFromIndex } from './private-index.ts'
 import { moveHead, moveRefs, type RefMove, refMoves } from './refs.ts'
-import { exclusively, type Repository } from './repository.ts'
+import { exclusively } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 import { deleteEmptyFolders, deleteFile, restoreFiles } from './restore-files.ts'
 import { fromTop, toTop } from './scope.ts'
 import { lookAround, stashLogFile } from './snapshot.ts'
-import { type Difference, diffTrees, submoduleMode } from './tree-diff.ts'
+import { diffTrees, submoduleMode } from './tree-diff.ts'
+import type { Difference } from './tree-object.ts'
 import { putBackUserIndex, writeWhole } from './user-index.ts'
 
 export type PutBackOptions = {
@@ -25,6 +28,8 @@ export type PutBackOptions = {
   keepAs: string | null
   /** Globs that stay as they are now: the engine's own files. */
   exclude?: string[]
+  /** `branch`: of the references only the branch that was checked out; the others, and the stash, are a person's. */
+  refs?: 'all' | 'branch'
 }
 
 export type PutBack = {
@@ -57,7 +62,10 @@ export async function putBack(repository: Repository, base: Base, options: PutBa
       ({ path: name }) => !excluded(name),
     )
     const large = unstoredChanges(before, start.position ? now.unstored : new Map(), [])
-    const moves = movesBack(repository, start, now)
+    const onlyBranch = options.refs === 'branch'
+    const moves = movesBack(repository, start, now).filter(
+      ({ name }) => !onlyBranch || name === `refs/heads/${base.branch}`,
+    )
     const same = now.head === base.head && now.branch === base.branch && moves.length === 0
     const kept =
       options.keepAs === null || (same && differences.length + large.length === 0)
@@ -68,7 +76,7 @@ export async function putBack(repository: Repository, base: Base, options: PutBa
     const since = start.position?.at ?? 0
     setLargeAside(repository, { large, keepAs: options.keepAs, since })
     await restoreByOldRules(repository, { base, now, differences, excluded, since, kept, moves })
-    await restoreReferences(repository, { start, now, moves })
+    await restoreReferences(repository, { start, now, moves, stash: !onlyBranch })
     await restoreIndex(repository, start, now)
 
     const position = await lookAround(repository, { dropIgnored: false })
@@ -198,14 +206,14 @@ function movesBack(repository: Repository, start: Start, now: Position): RefMove
 
 async function restoreReferences(
   repository: Repository,
-  work: { start: Start; now: Position; moves: RefMove[] },
+  work: { start: Start; now: Position; moves: RefMove[]; stash: boolean },
 ): Promise<void> {
   const { base, position } = work.start
   const reason = `ralph: back to ${base.head.slice(0, 12)}`
   const detached = base.branch === null && work.now.head !== base.head
   if (work.now.branch !== base.branch || detached) await moveHead(repository, base, reason)
   await moveRefs(repository, work.moves, reason)
-  if (position?.stashLog && position.stashLog !== work.now.stashLog) {
+  if (work.stash && position?.stashLog && position.stashLog !== work.now.stashLog) {
     writeWhole(stashLogFile(repository), Buffer.from(position.stashLog, 'base64'))
   }
 }

@@ -3,7 +3,8 @@ import path from 'node:path'
 import { UserError } from '../core/errors.ts'
 import { git, mustGit } from './git.ts'
 import { realDir } from './private-dir.ts'
-import type { Repository } from './repository.ts'
+import { type RefList, readRefFiles } from './ref-files.ts'
+import type { Repository } from './repository-type.ts'
 
 /** Where HEAD and the references stand. */
 export type Refs = {
@@ -18,25 +19,36 @@ export type Refs = {
   kept: Set<string>
 }
 
-/** Everything in one process. */
+/** From the files where they lie in files, else from git: one process. */
 export async function readRefs(repository: Repository): Promise<Refs> {
+  const listed = readRefFiles(repository, namespaces)
+  if (listed) return sorted(listed)
   const hasWorktrees = fs.existsSync(path.join(repository.commonDir, 'worktrees'))
   const format = `%(HEAD) %(objectname) %(refname)${hasWorktrees ? ' %(worktreepath)' : ''}`
   const output = await mustGit(realDir(repository), ['for-each-ref', `--format=${format}`, ...namespaces])
-  const found: Refs = { head: '', branch: null, refs: new Map(), foreign: new Set(), kept: new Set() }
+  const told: RefList = { head: '', branch: null, refs: new Map(), elsewhere: new Set() }
   for (const line of output.split('\n')) {
     const [, star, id = '', name = '', worktree = ''] = /^(.) (\S+) (\S+) ?(.*)$/u.exec(line) ?? []
     if (star === undefined) continue
-    if (star === '*') Object.assign(found, { head: id, branch: name.slice('refs/heads/'.length) })
+    if (star === '*') Object.assign(told, { head: id, branch: name.slice('refs/heads/'.length) })
+    told.refs.set(name, id)
+    if (worktree !== '' && star !== '*') told.elsewhere.add(name)
+  }
+  const found = sorted(told)
+  return found.branch === null ? { ...found, ...(await readDetachedHead(repository)) } : found
+}
+
+function sorted({ head, branch, refs: all, elsewhere }: RefList): Refs {
+  const found: Refs = { head, branch, refs: new Map(), foreign: new Set(), kept: new Set() }
+  for (const [name, id] of all) {
     if (name.startsWith('refs/ralph/')) {
       found.kept.add(id)
       continue
     }
     found.refs.set(name, id)
-    const elsewhere = worktree !== '' && star !== '*'
-    if (elsewhere || own.some(start => name.startsWith(start))) found.foreign.add(name)
+    if (elsewhere.has(name) || own.some(start => name.startsWith(start))) found.foreign.add(name)
   }
-  return found.branch === null ? { ...found, ...(await readDetachedHead(repository)) } : found
+  return found
 }
 
 export type RefMove = { name: string; from: string | null; to: string | null }

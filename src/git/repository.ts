@@ -1,54 +1,14 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { UserError } from '../core/errors.ts'
-import { git, gitEnvironment } from './git.ts'
-import type { Start } from './position.ts'
-import { preparePrivateDirs } from './private-dir.ts'
-import { createRunner, type Runner } from './runner.ts'
-import { readConfiguration, type Settings, settingsFrom } from './settings.ts'
-
-/** A project folder in a git repository. Paths in and out of this area are relative to `root`, with `/`. */
-export type Repository = {
-  /** The project: the top of the worktree or a folder below it. Only what lies in it is looked at. */
-  root: string
-  top: string
-  /** From `top` to `root`: empty, or ending in a slash. */
-  prefix: string
-  gitDir: string
-  /** The same as `gitDir`, but in a linked worktree that of the main one. */
-  commonDir: string
-  objectFormat: string
-  /** As it was when the repository was opened. `head` is empty only in recovery: a branch without a commit. */
-  head: string
-  branch: string | null
-  /** Ralph's own folder; never part of a snapshot. */
-  scratch: string
-  /** Files of the engine beside it, from `root`. While git does not track them they are not part of a snapshot either. */
-  own: string[]
-  /** Starts git quicker than this process can; null where a few calls are all. */
-  runner: Runner | null
-  settings: Settings
-  cache: RepositoryCache
-}
-
-/** What is known from earlier calls and saves git processes. Losing it costs time, nothing else. */
-export type RepositoryCache = {
-  /** The tree of the private index, and how its file looked when we left it. */
-  tree: string | null
-  indexIdentity: string | null
-  /** The user's index, and how the file looked. */
-  userIndex: { identity: string; hash: string; mtimeMs: number; bytes: Buffer } | null
-  /** Files that are tracked in spite of an ignore rule, for the user's index with this hash. */
-  forced: { hash: string; paths: string[] } | null
-  /** The index that commits are made in: the commit it stands for, and how its file looked. */
-  commitIndex: { commit: string; identity: string | null } | null
-  headTrees: Map<string, string>
-  /** Answers that cannot change: what differs between two objects. */
-  memo: Map<string, Promise<unknown>>
-  /** The last starts by their snapshot: nobody can change or delete these. */
-  starts: Map<string, Start>
-  queue: Promise<unknown>
-}
+import { git, gitEnvironment, type Place } from './git.ts'
+import { openObjectStore } from './object-store.ts'
+import { createPackReader } from './pack-reader.ts'
+import { preparePrivateDirs, rawDir } from './private-dir.ts'
+import type { Repository } from './repository-type.ts'
+import { createRunner } from './runner.ts'
+import { readConfiguration, settingsFrom } from './settings.ts'
+import { openTrees } from './tree-object.ts'
 
 export type OpenOptions = {
   /** Default: `.ralph` in the project. */
@@ -58,33 +18,66 @@ export type OpenOptions = {
   busy?: boolean
   /** Recovery opens a repository in whatever state an interrupted agent left it. */
   recovering?: boolean
+  /** What was asked of git ahead of time. */
+  discovered?: Discovery
 }
 
-export async function openRepository(folder: string, options: OpenOptions = {}): Promise<Repository> {
+/** What git says about a folder; nothing is changed by asking. */
+export type Discovery = Promise<{
+  root: string
+  version: string
+  found: Found
+  tree: string
+  configuration: [string, string][]
+}>
+
+/** Three git processes side by side, which may run while the caller does something else. */
+export function discoverRepository(folder: string): Discovery {
+  const discovery = ask(folder)
+  // Whoever opens the repository is told what is wrong.
+  discovery.catch(() => undefined)
+  return discovery
+}
+
+async function ask(folder: string): Discovery {
   if (!fs.existsSync(folder))
     throw new UserError(`${folder} does not exist.`, 'Name an existing folder with -C.', 2)
   const root = fs.realpathSync(folder)
-  const [version, { found, tree }, values] = await Promise.all([
+  const [version, { found, tree }, configuration] = await Promise.all([
     git({ cwd: root }, ['version']),
-    discover(root, options.recovering ?? false),
+    discover(root),
     readConfiguration({ cwd: root }),
   ])
-  checkVersion(version.stdout)
+  return { root, version: version.stdout, found, tree, configuration }
+}
+
+export async function openRepository(folder: string, options: OpenOptions = {}): Promise<Repository> {
+  const discovered = await (options.discovered ?? discoverRepository(folder))
+  const { root, version, found, tree, configuration } = discovered
+  checkVersion(version)
+  if (found.head === '' && !options.recovering) throw noCommitYet(found.top)
   const scratch = path.resolve(root, options.scratch ?? '.ralph')
   const repository: Repository = {
     root,
     ...found,
     scratch,
     own: options.own ?? [],
-    runner: options.busy
-      ? createRunner(path.join(scratch, 'git', 'calls'), gitEnvironment(found.top, false))
-      : null,
-    settings: settingsFrom(values, found.commonDir),
+    runner: options.busy ? createRunner(gitEnvironment(found.top, false)) : null,
+    settings: settingsFrom(configuration, found.commonDir),
+    trees: openTrees(
+      openObjectStore({
+        folder: path.join(found.commonDir, 'objects'),
+        objectFormat: found.objectFormat,
+        packs: options.busy ? createPackReader(() => packPlace(repository)) : async () => null,
+      }),
+    ),
     cache: {
       tree: null,
       indexIdentity: null,
       userIndex: null,
       forced: null,
+      model: null,
+      trackedNames: null,
       commitIndex: null,
       headTrees: new Map(found.head === '' ? [] : [[found.head, tree]]),
       memo: new Map(),
@@ -104,6 +97,11 @@ export async function openRepository(folder: string, options: OpenOptions = {}):
   for (const name of ['index.lock', 'commit-index.lock'])
     fs.rmSync(path.join(repository.scratch, 'git', name), { force: true })
   return repository
+}
+
+function packPlace(repository: Repository): Place {
+  preparePrivateDirs(repository)
+  return rawDir(repository)
 }
 
 /** One call after the other: they share the private index. */
@@ -141,7 +139,7 @@ export function unfinishedOperation(repository: Pick<Repository, 'gitDir'>): str
 
 type Found = Pick<Repository, 'top' | 'prefix' | 'gitDir' | 'commonDir' | 'objectFormat' | 'head' | 'branch'>
 
-async function discover(root: string, recovering: boolean): Promise<{ found: Found; tree: string }> {
+async function discover(root: string): Promise<{ found: Found; tree: string }> {
   const result = await git(
     { cwd: root },
     [
@@ -183,12 +181,6 @@ async function discover(root: string, recovering: boolean): Promise<{ found: Fou
   if (inside !== 'true')
     throw new UserError(`${root} lies inside a .git folder.`, 'Run Ralph in the project folder.')
   const born = /^[0-9a-f]{40,}$/u.test(head)
-  if (!born && !recovering) {
-    throw new UserError(
-      `The repository ${top} has no commit yet.`,
-      'Make one: git add -A && git commit -m "Start"',
-    )
-  }
   const found = {
     top,
     prefix,
@@ -199,6 +191,13 @@ async function discover(root: string, recovering: boolean): Promise<{ found: Fou
     branch: name.startsWith('refs/heads/') ? name.slice('refs/heads/'.length) : null,
   }
   return { found, tree }
+}
+
+function noCommitYet(top: string): UserError {
+  return new UserError(
+    `The repository ${top} has no commit yet.`,
+    'Make one: git add -A && git commit -m "Start"',
+  )
 }
 
 function notARepository(root: string, stderr: string): UserError {

@@ -3,9 +3,10 @@ import { fsPath, statOf } from './bytes.ts'
 import { git, mustGit } from './git.ts'
 import { rawDir } from './private-dir.ts'
 import { rememberIndex } from './private-index.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 import { foldersAbove, isBehindLink } from './scope.ts'
-import { type Difference, submoduleMode } from './tree-diff.ts'
+import { submoduleMode } from './tree-diff.ts'
+import type { Difference } from './tree-object.ts'
 
 /**
  * Makes the working files what `to` says, byte for byte: two git processes. The private index must hold the `from`

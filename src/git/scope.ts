@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { statOf } from './bytes.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 
 /** Inside, names are relative to the top of the worktree, as git has them; outside they are relative to the project. */
 export function toTop(repository: Repository, name: string): string {

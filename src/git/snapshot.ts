@@ -2,13 +2,18 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { UserError } from '../core/errors.ts'
 import type { Base } from '../core/event.ts'
+import { writeCommit } from './commit-object.ts'
 import { mustGit } from './git.ts'
-import { deleteRecords, type Position, writeStart } from './position.ts'
+import { deleteRecords, writeStart } from './position.ts'
+import type { Position } from './position-type.ts'
 import { rawDir, realDir } from './private-dir.ts'
 import { isIndexReady } from './private-index.ts'
 import { createRef, moveRefs, readRefs } from './refs.ts'
-import { exclusively, type Repository, remembered, unfinishedOperation } from './repository.ts'
+import { exclusively, remembered, unfinishedOperation } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 import { identityEnv, ralph } from './settings.ts'
+import { isStored } from './stored.ts'
+import { treeIdOf } from './tree-object.ts'
 import { readUserIndex } from './user-index.ts'
 import { readWorkingTree, storeFiles } from './working-tree.ts'
 
@@ -47,8 +52,8 @@ export async function advancePosition(
 ): Promise<Position> {
   return exclusively(repository, async () => {
     const intact = isIndexReady(repository) && repository.cache.tree === last.tree
-    if (!intact) return lookAround(repository, { dropIgnored: true })
-    const tree = paths.length === 0 ? last.tree : await storeFiles(repository, paths)
+    const tree = !intact ? null : paths.length === 0 ? last.tree : await storeFiles(repository, paths)
+    if (tree === null) return lookAround(repository, { dropIgnored: true })
     return { ...last, at: Date.now(), tree, delta: null }
   })
 }
@@ -66,8 +71,12 @@ export async function keepPosition(repository: Repository, position: Position, r
   const base: Base = { head, branch, tree, snapshot: ref }
   return exclusively(repository, async () => {
     writeStart(repository, base, position)
-    const clean = tree === (await treeOf(repository, head))
+    const headTree = await treeOf(repository, head)
+    const clean = tree === headTree
     if (clean && position.kept.has(head)) return base
+    if (!clean && !(await isStored(repository, { known: headTree, fresh: tree }))) {
+      await storeAgain(repository, tree)
+    }
     const message = 'Ralph: the state before an attempt'
     const commit = clean
       ? head
@@ -77,6 +86,17 @@ export async function keepPosition(repository: Repository, position: Position, r
     await createRef(repository, ref, commit)
     return base
   })
+}
+
+/** Objects that nothing kept yet were cleared away (`git prune`): all files are read again. */
+async function storeAgain(repository: Repository, tree: string): Promise<void> {
+  repository.cache.indexIdentity = 'none'
+  const { tree: now } = await lookAround(repository, { dropIgnored: true })
+  if (now === tree) return
+  throw new UserError(
+    'The state before the attempt could not be kept: its objects vanished from the repository.',
+    'Let nothing run `git prune` or change files while Ralph works, then run Ralph again.',
+  )
 }
 
 /** References and records that are no longer needed. */
@@ -102,6 +122,8 @@ export async function stateCommit(
   repository: Repository,
   state: { tree: string; parents: string[]; message: string },
 ): Promise<string> {
+  const ours = writeCommit(repository.trees.objects, { ...state, identity: ralph })
+  if (ours !== null) return ours
   const parents = state.parents.flatMap(parent => ['-p', parent])
   const args = ['commit-tree', state.tree, ...parents, '-m', state.message]
   return (await mustGit(rawDir(repository), args, { env: identityEnv(ralph) })).trim()
@@ -111,7 +133,9 @@ export async function stateCommit(
 export async function treeOf(repository: Repository, commit: string): Promise<string> {
   const known = repository.cache.headTrees.get(commit)
   if (known !== undefined) return known
-  const tree = (await mustGit(rawDir(repository), ['rev-parse', '--verify', '-q', `${commit}^{tree}`])).trim()
+  const tree =
+    (await treeIdOf(repository.trees, commit)) ??
+    (await mustGit(rawDir(repository), ['rev-parse', '--verify', '-q', `${commit}^{tree}`])).trim()
   repository.cache.headTrees.set(commit, tree)
   return tree
 }

@@ -1,6 +1,6 @@
 import { git } from './git.ts'
 import { rawDir } from './private-dir.ts'
-import type { Repository } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 import { toTop } from './scope.ts'
 
 /** Reads files and folders of a stored tree, without checking it out. Paths are from the project's root. */

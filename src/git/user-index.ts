@@ -1,15 +1,8 @@
 import crypto from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
-import type { Repository } from './repository.ts'
-
-/** The user's index as bytes: what he staged, put back exactly. */
-export type UserIndex = {
-  /** Hash of the bytes. */
-  hash: string
-  /** git compares it with the times of the files to know which of them it cannot trust. */
-  mtimeMs: number
-}
+import type { UserIndex } from './position-type.ts'
+import type { Repository } from './repository-type.ts'
 
 export function readUserIndex(repository: Repository): UserIndex | null {
   const file = path.join(repository.gitDir, 'index')
@@ -47,7 +40,9 @@ export function hashOf(bytes: Buffer | string): string {
 export function writeWhole(file: string, bytes: Buffer | string, mtimeMs?: number): void {
   fs.mkdirSync(path.dirname(file), { recursive: true })
   const draft = `${file}.ralph-${process.pid}`
-  fs.writeFileSync(draft, bytes)
+  // An agent can guess the name and may have put a link there.
+  fs.rmSync(draft, { force: true })
+  fs.writeFileSync(draft, bytes, { flag: 'wx' })
   const before = fs.statSync(file, { throwIfNoEntry: false })
   if (before) fs.chmodSync(draft, before.mode & 0o777)
   // Rounded down: an index that looks older than it is makes git look twice, one that looks younger makes it miss changes.

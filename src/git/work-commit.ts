@@ -1,18 +1,23 @@
 import type { Base } from '../core/event.ts'
+import { decode } from './bytes.ts'
 import { commitsBetween } from './changes.ts'
 import { mustGit } from './git.ts'
 import { plainDir, preparePrivateDirs, realDir } from './private-dir.ts'
-import { exclusively, type Repository } from './repository.ts'
+import { exclusively } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 import { zeroId } from './restore-files.ts'
+import { toTop } from './scope.ts'
 import { identityEnv } from './settings.ts'
 import { treeOf } from './snapshot.ts'
 import { diffTrees } from './tree-diff.ts'
 
 export type WorkCommitInput = {
   base: Base
-  /** The reference that `putBack` returned. */
-  kept: string
+  /** The reference that `putBack` returned; null when the attempt had changed nothing. */
+  kept: string | null
   message: string
+  /** Files to add, by path from the project's folder: what tells of the failure. */
+  files?: Record<string, string>
   /** One commit on the start of the attempt, without those of the agent: they may hold files it swept up. */
   squash?: boolean
 }
@@ -26,9 +31,7 @@ export async function workCommit(repository: Repository, input: WorkCommitInput)
   const { base, kept, message } = input
   return exclusively(repository, async () => {
     preparePrivateDirs(repository)
-    const names = [`${kept}^{tree}`, `${kept}^1`]
-    const found = await mustGit(realDir(repository), ['rev-parse', '--revs-only', ...names])
-    const [tree = '', head = base.head] = found.trim().split('\n')
+    const { tree, head } = kept === null ? base : await keptState(repository, kept, base)
     const { descends } = await commitsBetween(repository, base, { head })
     const parent = descends && !input.squash ? head : base.head
     const changes = await diffTrees(repository, base.tree, tree)
@@ -36,6 +39,12 @@ export async function workCommit(repository: Repository, input: WorkCommitInput)
       ({ path, to }) => `${to?.mode ?? '0'} ${to?.id ?? zeroId(repository)}\t${path}\0`,
     )
     const plain = plainDir(repository)
+    for (const [path, text] of Object.entries(input.files ?? {})) {
+      const id = (
+        await mustGit(plain, ['hash-object', '-w', '--stdin'], { stdin: decode(Buffer.from(text)) })
+      ).trim()
+      lines.push(`100644 ${id}\t${toTop(repository, path)}\0`)
+    }
     repository.cache.commitIndex = null
     await mustGit(plain, ['read-tree', parent])
     await mustGit(plain, ['update-index', '-z', '--replace', '--index-info'], { stdin: lines.join('') })
@@ -45,4 +54,15 @@ export async function workCommit(repository: Repository, input: WorkCommitInput)
     const made = await mustGit(plain, ['commit-tree', work, '-p', parent, '-F', '-'], { stdin: message, env })
     return made.trim()
   })
+}
+
+async function keptState(
+  repository: Repository,
+  kept: string,
+  base: Base,
+): Promise<{ tree: string; head: string }> {
+  const names = [`${kept}^{tree}`, `${kept}^1`]
+  const found = await mustGit(realDir(repository), ['rev-parse', '--revs-only', ...names])
+  const [tree = '', head = base.head] = found.trim().split('\n')
+  return { tree, head }
 }

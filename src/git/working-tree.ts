@@ -3,25 +3,21 @@ import { UserError } from '../core/errors.ts'
 import type { ChangedFile } from '../core/outcome.ts'
 import { fsPath, statOf } from './bytes.ts'
 import { fields, git, mustGit } from './git.ts'
-import { excludeFile, preparePrivateDirs, rawDir, realDir } from './private-dir.ts'
-import { buildIndex, isIndexReady, prepareIndex, rememberIndex, removeFromIndex } from './private-index.ts'
-import type { Repository } from './repository.ts'
+import { unlessOnlyGit } from './only-git.ts'
+import { buildWithoutGit, forcedWithoutGit, loadModel, storeWithoutGit } from './our-index.ts'
+import type { Unstored, UserIndex, WorkingTree } from './position-type.ts'
+import { excludeFile, preparePrivateDirs, privateIndex, rawDir, realDir } from './private-dir.ts'
+import {
+  buildIndex,
+  isIndexReady,
+  prepareIndex,
+  refreshIndex,
+  rememberIndex,
+  removeFromIndex,
+} from './private-index.ts'
+import type { Repository } from './repository-type.ts'
+import { type IndexModel, scanWithoutGit } from './scan.ts'
 import { fromTop, inScratch, isBehindLink, ownPatterns, pathspec, toTop } from './scope.ts'
-import type { UserIndex } from './user-index.ts'
-
-/** The content of the project folder: tracked files and untracked ones that are not ignored. */
-export type WorkingTree = {
-  tree: string
-  unstored: Unstored
-  /** The changes since the tree before, when they are known without asking git. */
-  delta: { from: string; files: ChangedFile[] } | null
-}
-
-/** What is seen but not stored: untracked files that are very large or cannot be read, and repositories within this one. */
-export type Unstored = Map<
-  string,
-  { kind: 'large' | 'unreadable' | 'repository'; size: number; mtimeMs: number }
->
 
 /** Untracked files above this are remembered by size and time only. */
 export const largeFile = 50 * 1024 * 1024
@@ -33,7 +29,7 @@ export async function readWorkingTree(
 ): Promise<WorkingTree> {
   preparePrivateDirs(repository)
   // Without waiting for nothing: the scan takes longest, so it has to start first.
-  if (!isIndexReady(repository)) await prepareIndex(repository, options.dropIgnored)
+  if (!isIndexReady(repository)) await makeIndex(repository, options.dropIgnored)
   const read = await updateIndex(repository, userIndex)
   if ('tree' in read) return read
   // Objects that the index names are gone (`git gc --prune=now`), or files changed under our hands: read all again.
@@ -46,44 +42,71 @@ export async function readWorkingTree(
   )
 }
 
+/** What an earlier process left tells which files were hidden by rules since; that is asked of it when putting back. */
+async function makeIndex(repository: Repository, dropIgnored: boolean): Promise<void> {
+  const first = repository.cache.indexIdentity === null
+  const anew = !first || dropIgnored || !fs.existsSync(privateIndex(repository))
+  if (!(anew && (await buildWithoutGit(repository, first)))) await prepareIndex(repository, dropIgnored)
+}
+
 async function updateIndex(
   repository: Repository,
   userIndex: UserIndex | null,
 ): Promise<WorkingTree | { problem: string }> {
-  const [scan, forced] = await Promise.all([scanFiles(repository), newForcedFiles(repository, userIndex)])
+  const model = unlessOnlyGit(() => loadModel(repository))
+  const ours = model && unlessOnlyGit(() => scanWithoutGit(repository, model))
+  if (!ours && model && unread(model) > worthwhile) await refreshIndex(repository)
+  const lines = ours ?? (await scanFiles(repository))
+  const forced = await forcedFiles(repository, { userIndex, model, lines })
   const before = repository.cache.tree
-  const found = sortFindings(repository, scan)
+  const found = sortFindings(repository, lines)
+  const { unstored } = found
   const unchanged = found.add.length + found.remove.length + forced.length === 0
-  if (unchanged && before !== null)
-    return { tree: before, unstored: found.unstored, delta: { from: before, files: [] } }
+  if (unchanged && before !== null) return { tree: before, unstored, delta: { from: before, files: [] } }
 
-  if (found.remove.length > 0) await removeFromIndex(repository, found.remove)
-  const stdin = [...found.add, ...forced].map(path => `${path}\0`).join('')
+  const paths = { add: [...found.add, ...forced], remove: found.remove }
+  const stored = await storePaths(repository, paths)
+  if ('problem' in stored) return stored
+  const { tree } = stored
+  const exact = before !== null && forced.length === 0 && !found.unclear
+  const files = tree === before ? [] : found.files
+  return { tree, unstored, delta: exact ? { from: before, files } : null }
+}
+
+/** Takes the content of a few files into the private index; the tree that follows. Null: all must be read again. */
+export async function storeFiles(repository: Repository, paths: string[]): Promise<string | null> {
+  preparePrivateDirs(repository)
+  const add = paths.map(path => toTop(repository, path))
+  const stored = await storePaths(repository, { add, remove: [] })
+  return 'tree' in stored ? stored.tree : null
+}
+
+type Paths = { add: string[]; remove: string[] }
+
+async function storePaths(
+  repository: Repository,
+  paths: Paths,
+): Promise<{ tree: string } | { problem: string }> {
+  const ours = await storeWithoutGit(repository, paths)
+  if (ours !== null) return { tree: ours }
+  if (paths.remove.length > 0) await removeFromIndex(repository, paths.remove)
+  const stdin = paths.add.map(path => `${path}\0`).join('')
   const raw = rawDir(repository)
-  if (stdin !== '') {
-    const updated = await git(raw, ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'], {
-      stdin,
-    })
-    if (updated.code !== 0) return { problem: updated.stderr.trim() }
-  }
+  const add = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin']
+  const updated = stdin === '' ? null : await git(raw, add, { stdin })
+  if (updated && updated.code !== 0) return { problem: updated.stderr.trim() }
   const written = await git(raw, ['write-tree'])
   if (written.code !== 0) return { problem: written.stderr.trim() }
   const tree = written.stdout.trim()
   rememberIndex(repository, tree)
-  const exact = before !== null && forced.length === 0 && !found.unclear
-  const files = tree === before ? [] : found.files
-  return { tree, unstored: found.unstored, delta: exact ? { from: before, files } : null }
+  return { tree }
 }
 
-/** Takes the content of a few files into the private index; the tree that follows. */
-export async function storeFiles(repository: Repository, paths: string[]): Promise<string> {
-  preparePrivateDirs(repository)
-  const raw = rawDir(repository)
-  const stdin = paths.map(path => `${toTop(repository, path)}\0`).join('')
-  await mustGit(raw, ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'], { stdin })
-  const tree = (await mustGit(raw, ['write-tree'])).trim()
-  rememberIndex(repository, tree)
-  return tree
+/** So many files to be read at each scan cost more than a process. */
+const worthwhile = 50
+
+function unread(model: IndexModel): number {
+  return [...model.values()].filter(entry => entry.look === null).length
 }
 
 /** One process says what differs from the private index: `R` gone, `C` changed, `?` new. */
@@ -160,26 +183,35 @@ function isReadable(repository: Repository, path: string): boolean {
   }
 }
 
-/** Files that are tracked in spite of an ignore rule (`git add -f`): git does not name them as new. Asked when the index changed. */
-async function newForcedFiles(repository: Repository, userIndex: UserIndex | null): Promise<string[]> {
+/** Files that are tracked in spite of an ignore rule (`git add -f`): a scan does not name them as new. */
+async function forcedFiles(
+  repository: Repository,
+  seen: { userIndex: UserIndex | null; model: IndexModel | null; lines: string[] },
+): Promise<string[]> {
+  const { userIndex, model, lines } = seen
+  if (userIndex === null) return []
+  const found = new Set(lines.map(line => line.slice(2)))
+  const ours = model && unlessOnlyGit(() => forcedWithoutGit(repository, model, found))
+  return ours ?? newForcedFiles(repository, userIndex)
+}
+
+/** By git: one process, when the user's index has changed. */
+async function newForcedFiles(repository: Repository, userIndex: UserIndex): Promise<string[]> {
   const known = repository.cache.forced
-  if (userIndex === null || known?.hash === userIndex.hash) return []
-  const rules = ['--exclude-per-directory=.gitignore', '-X', excludeFile(repository)]
-  const listed = await git(realDir(repository), [
-    'ls-files',
-    '-z',
-    '-c',
-    '-i',
-    ...rules,
-    ...pathspec(repository),
-  ])
-  // An index that the agent broke names no files; it is put back with everything else.
-  const paths = fields(listed.stdout).filter(path => !inScratch(repository, path))
-  repository.cache.forced = { hash: userIndex.hash, paths }
-  const before = new Set(known?.paths)
-  return paths.filter(path => {
-    if (before.has(path)) return false
+  const paths = known?.hash === userIndex.hash ? known.paths : await listForcedFiles(repository)
+  const there = paths.filter(path => {
     const stat = statOf(repository.top, path)
-    return stat?.isFile() || stat?.isSymbolicLink()
+    return (stat?.isFile() || stat?.isSymbolicLink()) && !isBehindLink(repository, path)
   })
+  repository.cache.forced = { hash: userIndex.hash, paths, there }
+  const before = new Set(known?.there)
+  return there.filter(path => !before.has(path))
+}
+
+async function listForcedFiles(repository: Repository): Promise<string[]> {
+  const rules = ['--exclude-per-directory=.gitignore', '-X', excludeFile(repository)]
+  const args = ['ls-files', '-z', '-c', '-i', ...rules, ...pathspec(repository)]
+  const listed = await git(realDir(repository), args)
+  // An index that the agent broke names no files; it is put back with everything else.
+  return fields(listed.stdout).filter(path => !inScratch(repository, path))
 }

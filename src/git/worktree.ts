@@ -4,7 +4,8 @@ import { UserError } from '../core/errors.ts'
 import { refSafe } from './failure-branch.ts'
 import { git, mustGit } from './git.ts'
 import { plainDir, realDir } from './private-dir.ts'
-import { exclusively, type Repository } from './repository.ts'
+import { exclusively } from './repository.ts'
+import type { Repository } from './repository-type.ts'
 
 export type Worktree = {
   /** The top of the new worktree. */
@@ -20,16 +21,24 @@ export type Worktree = {
  * A worktree of its own at `.ralph/worktrees/<name>` on the branch `ralph/<name>`, made from HEAD or used again. Files
  * under a filter (Git LFS, git-crypt) come as they are stored: no program is run.
  */
-export async function ensureWorktree(repository: Repository, name: string): Promise<Worktree> {
-  const safe = refSafe(name)
-  const branch = `ralph/${safe}`
-  const place = path.join(repository.scratch, 'worktrees', safe)
+export async function ensureWorktree(
+  repository: Repository,
+  name: string,
+  { from = 'HEAD', recovering = false, under = repository.scratch }: WorktreeOptions = {},
+): Promise<Worktree> {
+  const its = { scratch: under }
+  const { branch, place } = worktreePlace(its, name)
   const made = { path: place, root: path.resolve(place, repository.prefix), branch }
   return exclusively(repository, async () => {
+    mendLink({ ...repository, ...its }, name)
     await mustGit(realDir(repository), ['worktree', 'prune'])
     const worktrees = await listWorktrees(repository)
     const here = worktrees.find(worktree => worktree.path === place)
-    if (here?.branch === branch) return { ...made, created: false }
+    if (here && (here.branch === branch || recovering)) {
+      // Whoever made it was cut off before the files were there.
+      if (here.branch === branch && !isCheckedOut(place)) await checkOut(repository, place, branch)
+      return { ...made, created: false }
+    }
     if (here) {
       throw new UserError(
         `The worktree ${place} is on ${here.branch ?? 'no branch'}, not on ${branch}.`,
@@ -49,16 +58,71 @@ export async function ensureWorktree(repository: Repository, name: string): Prom
         `Run Ralph there, or remove that worktree: git worktree remove '${elsewhere.path}'.`,
       )
     }
-    await addWorktree(repository, place, branch)
+    await addWorktree(repository, { place, branch, from })
     return { ...made, created: true }
   })
 }
 
-async function addWorktree(repository: Repository, place: string, branch: string): Promise<void> {
+/** `from`: the commit a new one is made from. `recovering`: an agent was cut off in it; it may be on any branch. */
+export type WorktreeOptions = {
+  from?: string
+  recovering?: boolean
+  /** The folder that holds `worktrees/`, if it is not where the private directories are. */
+  under?: string
+}
+
+/**
+ * An agent may have deleted or replaced the file that makes the folder a worktree. Without it git would take the folder
+ * for a part of the repository around it, which is the user's.
+ */
+export function mendLink(repository: Repository, name: string): void {
+  const { place } = worktreePlace(repository, name)
+  const all = path.join(repository.commonDir, 'worktrees')
+  const link = path.join(place, '.git')
+  if (!fs.existsSync(place) || !fs.existsSync(all)) return
+  const its = fs
+    .readdirSync(all)
+    .map(one => path.join(all, one))
+    .find(folder => readText(path.join(folder, 'gitdir')).trim() === link)
+  if (its === undefined || readText(link).trim() === `gitdir: ${its}`) return
+  fs.rmSync(link, { recursive: true, force: true })
+  fs.writeFileSync(link, `gitdir: ${its}\n`)
+}
+
+function readText(file: string): string {
+  try {
+    return fs.readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+export function worktreePlace(
+  repository: Pick<Repository, 'scratch'>,
+  name: string,
+): { branch: string; place: string } {
+  const safe = refSafe(name)
+  // git tells paths without links.
+  const scratch = fs.realpathSync(repository.scratch)
+  return { branch: `ralph/${safe}`, place: path.join(scratch, 'worktrees', safe) }
+}
+
+/** Takes the folder away, whatever is in it; the branch stays. */
+export async function removeWorktree(repository: Repository, name: string): Promise<void> {
+  const { place } = worktreePlace(repository, name)
+  return exclusively(repository, async () => {
+    fs.rmSync(place, { recursive: true, force: true })
+    await mustGit(realDir(repository), ['worktree', 'prune'])
+  })
+}
+
+type NewWorktree = { place: string; branch: string; from: string }
+
+async function addWorktree(repository: Repository, { place, branch, from }: NewWorktree): Promise<void> {
   const real = realDir(repository)
   const exists = (await git(real, ['show-ref', '--verify', '-q', `refs/heads/${branch}`])).code === 0
   fs.mkdirSync(path.dirname(place), { recursive: true })
-  const target = exists ? [place, branch] : ['--no-track', '-b', branch, place, 'HEAD']
+  const target = exists ? [place, branch] : ['--no-track', '-b', branch, place, from]
   const added = await git(real, ['worktree', 'add', '--no-checkout', ...target])
   if (added.code !== 0) {
     throw new UserError(
@@ -66,18 +130,29 @@ async function addWorktree(repository: Repository, place: string, branch: string
       'A branch called `ralph` stands in the way of `ralph/…`: rename it with `git branch -m ralph ralph-old`.',
     )
   }
-  // The files are written by a git that does not know the repository's configuration.
-  const gitDir = fs
-    .readFileSync(path.join(place, '.git'), 'utf8')
-    .replace(/^gitdir: /u, '')
-    .trim()
-  const head = await mustGit(real, ['rev-parse', '--verify', `refs/heads/${branch}^{commit}`])
+  await checkOut(repository, place, branch)
+}
+
+/** The files are written by a git that does not know the repository's configuration. */
+async function checkOut(repository: Repository, place: string, branch: string): Promise<void> {
+  const head = await mustGit(realDir(repository), ['rev-parse', '--verify', `refs/heads/${branch}^{commit}`])
   const { env } = plainDir(repository)
   const there = {
     cwd: place,
-    env: { ...env, GIT_WORK_TREE: place, GIT_INDEX_FILE: path.join(gitDir, 'index') },
+    env: { ...env, GIT_WORK_TREE: place, GIT_INDEX_FILE: indexOf(place) },
   }
+  fs.rmSync(`${indexOf(place)}.lock`, { force: true })
   await mustGit(there, ['read-tree', '--reset', '-u', head.trim()])
+}
+
+/** The index is written when all files are. */
+function isCheckedOut(place: string): boolean {
+  return fs.existsSync(indexOf(place))
+}
+
+function indexOf(place: string): string {
+  const link = fs.readFileSync(path.join(place, '.git'), 'utf8')
+  return path.join(link.replace(/^gitdir: /u, '').trim(), 'index')
 }
 
 async function listWorktrees(repository: Repository): Promise<{ path: string; branch: string | null }[]> {

@@ -111,5 +111,6 @@ function written(value: string): string {
   const plain =
     /^[A-Za-z][\w./-]*(?: [\w./-]+)*$/u.test(value) &&
     !/^(?:true|false|yes|no|on|off|null|y|n)$/iu.test(value)
-  return plain ? value : JSON.stringify(value)
+  const day = /^\d{4}-\d{2}-\d{2}$/u.test(value)
+  return plain || day ? value : JSON.stringify(value)
 }

@@ -7,9 +7,12 @@ import { parseFrontMatter, setFrontMatterField } from './front-matter.ts'
 import type { JournalView, Layout, Problem, Project } from './layout.ts'
 import { storyBacklog } from './stories/backlog.ts'
 import { checkSpec } from './stories/check-spec.ts'
+import { newStory } from './stories/new-story.ts'
 import { openProgress, progressLines } from './stories/progress-file.ts'
+import { storyTemplates, storyValues } from './stories/prompt.ts'
 import { recordedStories } from './stories/recorded.ts'
 import { findSpec } from './stories/scan.ts'
+import { storiesSkeleton } from './stories/skeleton.ts'
 import { writeStateFile } from './stories/state-file.ts'
 import { epicOf } from './stories/story-id.ts'
 
@@ -46,6 +49,24 @@ export const stories: Layout = {
   },
 
   recorded: ({ root }) => recordedStories(root),
+
+  templates: storyTemplates,
+
+  values: (_project, facts) => storyValues(facts),
+
+  skeleton: storiesSkeleton,
+
+  rehearsal: [
+    {
+      do: [
+        { write: { path: 'rehearsal/{{task}}.md', text: 'Written in a rehearsal of story {{task}}.\n' } },
+        { commit: { message: 'Rehearse story {{task}}', paths: ['rehearsal/{{task}}.md'] } },
+        { done: true },
+      ],
+    },
+  ],
+
+  create: ({ root }, { id, title }) => newStory({ root, id, title }),
 
   validate({ root }) {
     const { files, problems } = storyBacklog(root, true)

@@ -43,6 +43,8 @@ export const gated = preset({
   limits: { attempts: 5, task: { soft: minutes(45), hard: minutes(60) } },
   stuck: { same: 3, shifts: 2 },
   onExhausted: 'branch-and-skip',
-  git: { commit: 'agent', onFail: 'branch' },
+  git: { commit: 'agent', onFail: 'branch', onRetry: 'keep' },
   iteration: 'attempt',
+  cap: 'attempts',
+  protect: ['/plan.md'],
 })

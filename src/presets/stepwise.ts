@@ -2,11 +2,16 @@ import { agent, bounded, commands, engine, minutes, preset } from './vocabulary.
 
 const time = { hard: minutes(60), idle: minutes(10) }
 
-/** Seed 0: one invocation is one step; review and fix at most three times, then clean-up, sync and the record. */
+/**
+ * Seed 0: one invocation is one step; review and fix at most three times, then clean-up, sync and the record. The names of
+ * the stages are the values of `state.step` in `fix_plan.json`.
+ */
 export const stepwise = preset({
   name: 'stepwise',
   layout: 'fix-plan',
   select: 'complexity',
+  strictNeeds: true,
+  opening: 'init',
   start: 'choose_task',
   stages: {
     choose_task: engine({ action: 'choose', on: { pass: 'implementation', fail: 'exhausted' } }),
@@ -44,25 +49,27 @@ export const stepwise = preset({
       time,
       on: { pass: 'sync', fail: 'sync' },
     }),
+    // It reads the code and writes about it: what is reviewed and cleaned stays as it is.
     sync: agent({
       role: 'syncer',
-      may: 'write',
+      may: 'read',
       prompt: 'sync',
       signal: { from: 'exit' },
       gate: 'soft',
       time,
-      on: { pass: 'verify', fail: 'verify' },
+      on: { pass: 'update_done', fail: 'update_done' },
     }),
-    // Clean-up comes after the review and may break what was reviewed (H-06).
-    verify: commands({
+    // Clean-up comes after the review and may break what was reviewed (H-06): the record is made only of what the gates prove.
+    update_done: commands({
       gate: 'hard',
       time: { hard: minutes(30) },
-      on: { pass: 'update_done', fail: 'exhausted' },
+      on: { pass: 'done', fail: bounded('fix', 2, 'exhausted') },
     }),
-    update_done: engine({ action: 'record', on: { pass: 'done', fail: 'done' } }),
   },
   limits: {},
   onExhausted: 'halt',
-  git: { commit: 'engine', onFail: 'keep' },
+  halted: 'stay',
+  git: { commit: 'engine', onFail: 'keep', message: 'Ralph iteration {iteration}: {id} [{title}]' },
   iteration: 'task',
+  protect: ['docs/specs/**'],
 })

@@ -21,4 +21,6 @@ export const stories = preset({
   onExhausted: 'halt',
   git: { commit: 'agent', onFail: 'restore' },
   iteration: 'attempt',
+  noun: 'story',
+  protect: ['specs/**'],
 })

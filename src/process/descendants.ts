@@ -1,4 +1,4 @@
-import { endProcesses } from './end-processes.ts'
+import { endProcesses, whileAny } from './end-processes.ts'
 import { below, kinIn, nameOf } from './kin.ts'
 import { type ProcessRecord, readRecord } from './process-record.ts'
 import { livingProcesses, type ProcessEntry } from './process-table.ts'
@@ -93,12 +93,29 @@ export function watchDescendants(options: {
   }
 }
 
-/** Ends what a dead engine left behind: those recorded, by pid and start time, and what lives below them. Nothing else. */
+/** A watcher is through within five seconds, unless it waits for a silence that is long in coming. */
+const watcherTime = 6_000
+
+/**
+ * Ends what an engine left behind that is dead, or frozen for too long: those recorded, by pid and start time, what lives
+ * below them or in their sessions. Nothing else. The watchers go first: a watcher sees its program's children while they
+ * still have their parent, which nobody can any more who ends the parent beside it.
+ */
 export async function endRecorded(processFile: string, options: { grace: number }): Promise<number> {
-  const { known, leashes } = readRecord(processFile)
+  // Read again at each look: a leash that was just let go is about to write its watcher down.
+  const watchersIn = (table: ProcessEntry[]) => {
+    const { leashes } = readRecord(processFile)
+    return table.filter(entry => leashes.has(nameOf(entry)))
+  }
+  await whileAny(async () => watchersIn(await livingProcesses()), watcherTime)
+  const { known } = readRecord(processFile)
   if (known.size === 0) return 0
   const look = async () => {
-    const kin = kinIn(await livingProcesses(), { known, families: new Set(), leashes })
+    const table = await livingProcesses()
+    const watchers = watchersIn(table)
+    // While its watcher lives, nobody else can have the session's number.
+    const families = new Set(watchers.map(entry => entry.family))
+    const kin = kinIn(table, { known, families, leashes: new Set(watchers.map(entry => entry.pid)) })
     for (const entry of kin) known.add(nameOf(entry))
     return kin
   }

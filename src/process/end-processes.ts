@@ -47,7 +47,7 @@ export function send(pid: number, signal: NodeJS.Signals): void {
 }
 
 /** Looks again and again until none is left or the time is up; gives those that are. */
-async function whileAny(
+export async function whileAny(
   look: () => Promise<ProcessEntry[]>,
   most: number,
   act: (entries: ProcessEntry[]) => void = () => undefined,

@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { closeSync, constants, existsSync, openSync, rmSync } from 'node:fs'
-import { Socket } from 'node:net'
-import type { Duplex, Readable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import { send } from './end-processes.ts'
 import { leashScript, leashVariable } from './leash-script.ts'
+import { type NamedPipes, openPipes, pipesPath } from './named-pipes.ts'
 
 export type LeashOptions = {
   argv: readonly [string, ...string[]]
@@ -22,9 +20,9 @@ export type LeashOptions = {
 export type Leashed = {
   /** The program itself: the leash becomes it. */
   child: ChildProcess
-  /** When the leash is on: the watcher's pid, and the pipes to read beside `child.stdout` and `child.stderr`. */
-  on: Promise<{ watcher: number; pipes: { stdout: Readable; stderr: Readable } | null } | null>
-  /** The engine was silent for so long that the watcher has ended the program. */
+  /** When the leash is on and the program may begin: the watcher's pid, and pipes to read beside those of `child`. */
+  on: Promise<{ watcher: number; pipes: NamedPipes | null } | null>
+  /** The engine was silent for so long that the watcher ended the program. Certain as soon as the program's exit is known. */
   lapsed(): boolean
   /** Sends the watcher home; to be called when nothing of the program is left. */
   release(): Promise<void>
@@ -52,72 +50,55 @@ export function startLeashed(options: LeashOptions): Leashed {
     {
       cwd: options.cwd,
       env,
-      stdio: [options.stdin, 'pipe', 'pipe', 'pipe'],
+      stdio: [options.stdin, 'pipe', 'pipe', 'pipe', 'pipe'],
       detached: true,
     },
   )
   // Missing when there were not even descriptors for the pipes; `child` then tells of an error.
   const control = child.stdio?.[3] as Duplex | undefined
-  if (!control)
+  const words = child.stdio?.[4] as Duplex | undefined
+  if (!control || !words)
     return { child, on: Promise.resolve(null), lapsed: () => false, release: async () => undefined }
-  let lastBeat = performance.now()
-  let lapsed = false
-  const lapses = () => options.leash > 0 && performance.now() - lastBeat >= options.leash
+  const said = listen(words)
   const beat = () => {
-    lapsed ||= lapses()
-    if (!options.mayBeat()) return
-    lastBeat = performance.now()
-    control.write('beat\n')
+    if (options.mayBeat()) control.write('beat\n')
   }
-  // A watcher that is gone is noticed by `close`; there is nothing to mend in a failed write.
-  control.on('error', () => undefined)
-  const closed = new Promise<void>(resolve => control.once('close', resolve))
-  const timer = options.leash > 0 ? setInterval(beat, Math.max(20, options.leash / 3)) : undefined
-
-  const on = firstLine(control).then(line => {
-    const [, watcher, how] = /^(\d+) (\w*)/.exec(line) ?? []
-    if (!watcher) return null
-    return { watcher: Number(watcher), pipes: how === 'pipes' ? openPipes(pipes) : null }
-  })
+  // A watcher that is gone is noticed by its last word; there is nothing to mend in a failed write. Such a write destroys
+  // its stream with all that was not read yet: so the words come by another.
+  control.on('error', () => undefined).resume()
+  let timer: NodeJS.Timeout | undefined
+  const go = async () => {
+    const [, how] = /^ready (\w*)/.exec(await said.line(0)) ?? []
+    if (how === undefined) return null
+    const opened = how === 'pipes' ? openPipes(pipes) : null
+    control.write('go\n')
+    // Not before: the first word must be the `go`.
+    if (options.leash > 0) timer = setInterval(beat, Math.max(20, options.leash / 3))
+    const watcher = Number(await said.line(1))
+    if (watcher > 0) return { watcher, pipes: opened }
+    opened?.stdout.destroy()
+    opened?.stderr.destroy()
+    return null
+  }
 
   return {
     child,
-    on,
-    lapsed: () => lapsed || lapses(),
+    on: go(),
+    // Only the watcher knows what it took for silence: neither can read the other's clock exactly.
+    lapsed: () => said.all().includes('\nsilent\n'),
     release: async () => {
       clearInterval(timer)
       control.end('done\n')
       const late = setTimeout(() => {
         // Killed in part or stopped by the program. While any of it lives, nobody else can have its group's number.
         if (child.pid !== undefined) send(-child.pid, 'SIGKILL')
-        control.destroy()
+        words.destroy()
       }, releaseTime)
-      await closed
+      await said.last
       clearTimeout(late)
+      control.destroy()
     },
   }
-}
-
-/**
- * Node's pipes are sockets, and on Linux a program cannot open a socket by name: `tee /dev/stderr` and the like fail,
- * and a gate would be red for no fault of its own. So there the program gets two real pipes.
- */
-function pipesPath(processFile: string): string {
-  return process.platform === 'linux' ? `${processFile}.${randomBytes(4).toString('hex')}` : ''
-}
-
-function openPipes(path: string): { stdout: Readable; stderr: Readable } | null {
-  // An engine that was frozen at this moment: the watcher has ended the program and cleared up.
-  if (!existsSync(`${path}.out`)) return null
-  const open = (file: string): Readable => {
-    // The end of a pipe is only told to those who opened it while somebody wrote to it; a quick program may be gone.
-    const writer = openSync(file, constants.O_RDWR | constants.O_NONBLOCK)
-    const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
-    closeSync(writer)
-    rmSync(file)
-    return new Socket({ fd, readable: true, writable: false })
-  }
-  return { stdout: open(`${path}.out`), stderr: open(`${path}.err`) }
 }
 
 /** Whole seconds, as every `sleep` understands them, unless the time is too short for that. */
@@ -125,14 +106,30 @@ function seconds(leash: number): string {
   return String(leash < 3_000 ? leash / 1000 : Math.ceil(leash / 1000))
 }
 
-function firstLine(stream: Duplex): Promise<string> {
-  return new Promise(resolve => {
-    let text = ''
-    const take = (data: Buffer) => {
-      text += data.toString('latin1')
-      if (text.includes('\n')) resolve(text)
-    }
-    stream.on('data', take)
-    stream.once('close', () => resolve(text))
+/** What the watcher says: each line as soon as it is whole (or that there is none), all so far, and that it says no more. */
+function listen(stream: Duplex): {
+  line(number: number): Promise<string>
+  all(): string
+  last: Promise<void>
+} {
+  let text = ''
+  const last = new Promise<void>(resolve => stream.once('close', resolve))
+  stream.on('error', () => undefined)
+  stream.on('data', (data: Buffer) => {
+    text += data.toString('latin1')
   })
+  const whole = (number: number) => text.split('\n').slice(0, -1)[number]
+  const line = (number: number) =>
+    new Promise<string>(resolve => {
+      const look = () => {
+        const found = whole(number)
+        if (found === undefined) return
+        stream.off('data', look)
+        resolve(found)
+      }
+      stream.on('data', look)
+      look()
+      void last.then(() => resolve(whole(number) ?? ''))
+    })
+  return { line, all: () => text, last }
 }

@@ -1,23 +1,24 @@
-/** Cuts a stream of text into lines. Of a line longer than `longest` only the beginning is given; memory stays bounded. */
+/** Cuts a stream of text into lines. Of a line of more than `longest` bytes only the beginning is given; memory stays bounded. */
 export function createLines(
   longest: number,
   onLine: (line: string) => void,
 ): { text(chunk: string): void; end(): void } {
   let parts: string[] = []
-  let length = 0
+  let bytes = 0
   let open = false
 
   const add = (part: string) => {
     open = true
-    if (length >= longest || part === '') return
-    const kept = part.length > longest - length ? part.slice(0, longest - length) : part
+    if (bytes >= longest || part === '') return
+    // By characters, so a little more than the bytes say: a letter is not cut in two for the sake of a limit.
+    const kept = part.length > longest - bytes ? part.slice(0, longest - bytes) : part
     parts.push(kept)
-    length += kept.length
+    bytes += Buffer.byteLength(kept)
   }
   const close = () => {
     const line = parts.length === 1 ? (parts[0] ?? '') : parts.join('')
     parts = []
-    length = 0
+    bytes = 0
     open = false
     onLine(line.endsWith('\r') ? line.slice(0, -1) : line)
   }

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises'
 import { createLines } from './lines.ts'
 import { openOutputFile } from './output-file.ts'
 import { createRedactor } from './redact.ts'
@@ -33,6 +33,12 @@ export type Output = {
 const quietTime = 100
 /** A stranger who prints for ever is not waited for. */
 const drainTime = 1_000
+/**
+ * A look at a pipe empties it or takes at least 64 KiB out of it, and a pipe holds 1 MiB at most. After so many looks,
+ * or so many bytes, all that is the program's has been read, and what still comes is a stranger's.
+ */
+const enoughLooks = 32
+const enoughBytes = 16 * 1024 * 1024
 
 export function openOutput(options: OutputOptions): Output {
   const open = new Set<Readable>()
@@ -95,13 +101,23 @@ export function openOutput(options: OutputOptions): Output {
     stalled: () => stalled,
     drain: async () => {
       const from = performance.now()
+      const first = bytes
+      let looks = 0
       const closed = [...open].map(stream => new Promise(resolve => stream.once('close', resolve)))
       const allClosed = Promise.all(closed).then(() => true)
       const mayCome = () => {
         const now = performance.now()
         return stalled || (now - Math.max(from, lastData) < quietTime && now - from < drainTime)
       }
-      while (mayCome()) if (await Promise.race([allClosed, delay(20, false)])) return
+      for (;;) {
+        // Time alone proves nothing: a starved engine has seen none of it. A look at the pipes that finds nothing does.
+        const before = stalled ? Number.NaN : bytes
+        await lookAtPipes()
+        if (!stalled && !Number.isNaN(before)) looks += 1
+        const allRead = bytes === before || looks > enoughLooks || bytes - first > enoughBytes
+        if (allRead && !mayCome()) break
+        if (await Promise.race([allClosed, delay(20, false)])) return
+      }
       for (const stream of open) stream.destroy()
     },
     close: async () => {
@@ -109,6 +125,12 @@ export function openOutput(options: OutputOptions): Output {
       await file.close()
     },
   }
+}
+
+/** Between two immediates the event loop polls, and reads what lies in every pipe. The first one only gets us there. */
+async function lookAtPipes(): Promise<void> {
+  await immediate()
+  await immediate()
 }
 
 /** For what others gave us to call: a fault of theirs must not be lost in an event handler. */

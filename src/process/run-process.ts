@@ -34,12 +34,13 @@ export type ProcessOptions = {
   /** While this says no, the engine counts as frozen: no sign of life is sent to the leash. */
   mayBeat?: () => boolean
   signal: AbortSignal
-  /** Called with decoded, redacted lines (without the newline, at most `maxLine` characters each) as they come. */
+  /** Called with decoded, redacted lines (without the newline, cut at `maxLine`) as they come. */
   onLine?: (line: string, stream: 'stdout' | 'stderr') => void
   /** Called about every second while it runs. */
   onTick?: (now: { elapsed: number; quiet: number }) => void
   /** Values to redact, besides those of variables in `env` whose names say that they are secret. */
   secrets?: readonly string[]
+  /** Bytes, 8 MiB unless told. While such a line is read, it takes some four times of that in memory. */
   maxLine?: number
   /** Bytes after which output is counted but no longer written. */
   maxOutput?: number
@@ -57,6 +58,8 @@ export type ProcessResult = {
   leftovers: number
 }
 
+/** Agents that print JSON put a whole tool result, of some megabytes at times, into one line; a cut one says nothing. */
+const longestLine = 8 * 1024 * 1024
 /** What outlives the program may go by itself for a moment, then gets a TERM, and a little later a KILL. */
 const settleTime = 250
 const leftoverGrace = 1_000
@@ -94,7 +97,7 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
   const output = openOutput({
     file: options.outputFile,
     secrets: [...secretValues(options.env), ...(options.secrets ?? [])],
-    maxLine: options.maxLine ?? 1024 * 1024,
+    maxLine: options.maxLine ?? longestLine,
     maxOutput: options.maxOutput ?? 256 * 1024 * 1024,
     onLine: options.onLine ?? (() => undefined),
     onData: () => {
@@ -119,7 +122,6 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
       output.read(on.pipes.stdout, 'stdout')
       output.read(on.pipes.stderr, 'stderr')
     }
-    record.leash(on.watcher)
     run.descendants = watchDescendants({ root: child.pid, leash: on.watcher, record })
   }, fail)
   const look = async () => {

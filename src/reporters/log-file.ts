@@ -24,8 +24,8 @@ export function logFileReporter(path: string, now: () => number): Reporter {
     )
   }
   return {
-    event: (event, { state }) => {
-      const line = describeEvent(event, state)
+    event: (event, { state, run }) => {
+      const line = describeEvent(event, state, run.rules?.workflow)
       if (line) write([line.text, ...line.more.map(more => `    ${more}`)].join('\n'))
     },
     note: note => write(note.level === 'info' ? note.text : `${note.level.toUpperCase()}: ${note.text}`),

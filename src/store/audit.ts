@@ -2,9 +2,10 @@ import { errorText } from '../core/errors.ts'
 import { type AnyEvent, eventVersion } from '../core/event.ts'
 import type { RunState } from '../core/run.ts'
 import { link } from './chain.ts'
+import { type Bytes, text } from './columns.ts'
 import type { Database } from './database.ts'
 import { runStream } from './log.ts'
-import { attempt, bytesToText, type EventRow, readableEvents } from './readable.ts'
+import { attempt, type EventRow, readableEvents, readText } from './readable.ts'
 import { type Folded, type Folds, foldEvent, upgradeEvent } from './replay.ts'
 
 /**
@@ -59,11 +60,8 @@ function isRunStart({ stream, run, seq }: EventRow): boolean {
 
 function rebuildStart(db: Database, folds: Folds, id: string): Extract<Audited, { type: 'sound' }> | null {
   return attempt(() => {
-    const row = db.get<{ state: ArrayBuffer }>(
-      'select cast(state as blob) as state from run where id = ?',
-      id,
-    )
-    const { rules, startedAt, host, pid } = JSON.parse(row ? bytesToText(row.state) : '{}') as RunState
+    const [row] = db.raw<{ state: Bytes }>(`select ${text('state')} from run where id = ?`, id)
+    const { rules, startedAt, host, pid } = JSON.parse(row ? readText(row.state) : '{}') as RunState
     if (!rules) return null
     const event: AnyEvent = {
       ...{ v: eventVersion, at: startedAt, run: id, type: 'run.started' },

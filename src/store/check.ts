@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { RunState } from '../core/run.ts'
 import type { TaskState } from '../core/state.ts'
 import { audit } from './audit.ts'
+import { type Bytes, integer, text } from './columns.ts'
 import type { Database } from './database.ts'
-import { attempt, bytesToText } from './readable.ts'
+import { attempt, readText } from './readable.ts'
 import { type Folds, newFolds } from './replay.ts'
 import { rawText } from './store-error.ts'
 import { sameColumns, type TaskColumns, taskColumns } from './task-columns.ts'
@@ -25,8 +26,12 @@ export function isSound(health: Health): boolean {
   )
 }
 
-/** Reads the whole journal. Works on a damaged one too. */
+/** Reads the whole journal as it is at one moment: an engine may be writing. Works on a damaged one too. */
 export function examine(db: Database): Health {
+  return db.snapshot(() => examineAll(db))
+}
+
+function examineAll(db: Database): Health {
   const folds = newFolds()
   const health: Health = { damage: quickCheck(db), events: 0, unusable: [], lost: 0, differing: [] }
   for (const found of audit(db, folds)) {
@@ -40,40 +45,29 @@ export function examine(db: Database): Health {
 
 function quickCheck(db: Database): string[] {
   try {
-    const rows = db.all<{ line: ArrayBuffer }>(
-      'select cast(quick_check as blob) as line from pragma_quick_check',
-    )
-    return rows.map(row => attempt(() => bytesToText(row.line)) ?? 'damaged').filter(line => line !== 'ok')
+    const rows = db.raw<{ line: Bytes }>('select cast(quick_check as blob) as line from pragma_quick_check')
+    return rows.map(row => attempt(() => readText(row.line)) ?? 'damaged').filter(line => line !== 'ok')
   } catch (error) {
     return [rawText(error)]
   }
 }
 
-type Bytes = { id: ArrayBuffer; state: ArrayBuffer }
-type TaskBytes = Bytes & {
-  status: ArrayBuffer
-  begun: number
-  wait_until: number
-  needs: ArrayBuffer
-  proof: ArrayBuffer
-}
+type StateBytes = { id: Bytes; state: Bytes }
+type TaskBytes = StateBytes & { status: Bytes; begun: number; wait_until: number; needs: Bytes; proof: Bytes }
 
 function differingTasks(db: Database, folds: Folds): string[] {
-  const sql = `select cast(id as blob) as id, cast(status as blob) as status, cast(begun as integer) as begun,
-    cast(wait_until as integer) as wait_until, cast(needs as blob) as needs, cast(proof as blob) as proof, cast(state as blob) as state from task`
+  const sql = `select ${text('id', 'status', 'needs', 'proof', 'state')}, ${integer('begun', 'wait_until')} from task`
   const cached = new Map<string, { state: unknown; columns: TaskColumns }>()
-  attempt(() => {
-    for (const row of db.all<TaskBytes>(sql)) {
+  for (const row of attempt(() => db.raw<TaskBytes>(sql)) ?? []) {
+    attempt(() => {
       const { begun, wait_until } = row
-      const [status, needs, proof] = [row.status, row.needs, row.proof].map(bytesToText) as [
-        string,
-        string,
-        string,
-      ]
-      const columns = { status, begun, wait_until, needs, proof }
-      cached.set(bytesToText(row.id), { state: JSON.parse(bytesToText(row.state)), columns })
-    }
-  })
+      const columns = {
+        ...{ status: readText(row.status), needs: readText(row.needs), proof: readText(row.proof) },
+        ...{ begun, wait_until },
+      }
+      cached.set(readText(row.id), { state: JSON.parse(readText(row.state)), columns })
+    })
+  }
   const same = (id: string, state: TaskState) => {
     const row = cached.get(id)
     return (
@@ -87,11 +81,10 @@ function differingTasks(db: Database, folds: Folds): string[] {
 
 function differingRuns(db: Database, folds: Folds): string[] {
   const cached = new Map<string, unknown>()
-  attempt(() => {
-    for (const row of db.all<Bytes>('select cast(id as blob) as id, cast(state as blob) as state from run')) {
-      cached.set(bytesToText(row.id), JSON.parse(bytesToText(row.state)))
-    }
-  })
+  const sql = `select ${text('id', 'state')} from run`
+  for (const row of attempt(() => db.raw<StateBytes>(sql)) ?? []) {
+    attempt(() => cached.set(readText(row.id), JSON.parse(readText(row.state))))
+  }
   const same = (id: string, state: RunState) => isDeepStrictEqual(cached.get(id), plain(state))
   return differing(folds.runs, cached.keys(), same).map(id => `run ${id}`)
 }

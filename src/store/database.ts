@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { decoded } from './columns.ts'
 import {
   type Connection,
   chooseDriver,
@@ -16,10 +17,15 @@ export interface Database {
   exec(sql: string): void
   /** Returns the number of rows that were changed. */
   run(sql: string, ...values: Value[]): number
+  /** Texts must be asked for as bytes (`columns.ts`) and come out as texts; one that is damaged is a `StoreError`. */
   get<T>(sql: string, ...values: Value[]): T | undefined
   all<T>(sql: string, ...values: Value[]): T[]
+  /** The same without the reading of bytes, for those who look at each of them. */
+  raw<T>(sql: string, ...values: Value[]): T[]
   /** All or nothing. Takes the write lock at once, so that what is read inside still holds when it is written. */
   transaction<T>(work: () => T): T
+  /** All that is read inside is of one moment, whoever writes meanwhile. Nothing may be written inside. */
+  snapshot<T>(work: () => T): T
   /** Opens the file that is at the path now; the old one may have been deleted. */
   reopen(): void
   close(): void
@@ -74,8 +80,15 @@ export function openDatabase(file: string, options: DatabaseOptions = {}): Datab
       wrote = true
       return guard(() => prepared(sql).run(values))
     },
-    get: <T>(sql: string, ...values: Value[]) => guard(() => prepared(sql).get(values) as T | undefined),
-    all: <T>(sql: string, ...values: Value[]) => guard(() => prepared(sql).all(values) as T[]),
+    get: <T>(sql: string, ...values: Value[]) =>
+      guard(() => decoded(prepared(sql).get(values), path) as T | undefined),
+    all: <T>(sql: string, ...values: Value[]) =>
+      guard(() =>
+        prepared(sql)
+          .all(values)
+          .map(row => decoded(row, path) as T),
+      ),
+    raw: <T>(sql: string, ...values: Value[]) => guard(() => prepared(sql).all(values) as T[]),
     transaction: work => {
       database.exec('begin immediate')
       try {
@@ -85,6 +98,14 @@ export function openDatabase(file: string, options: DatabaseOptions = {}): Datab
       } catch (error) {
         rollBack(connection)
         throw error
+      }
+    },
+    snapshot: work => {
+      database.exec('begin')
+      try {
+        return work()
+      } finally {
+        rollBack(connection)
       }
     },
     reopen: () => {
@@ -129,7 +150,7 @@ function journalMode(connection: Connection, sql: string): unknown {
   return (connection.prepare(sql).get([]) as { journal_mode?: unknown } | undefined)?.journal_mode
 }
 
-/** SQLite has already rolled back after a full disk; then there is nothing to do. */
+/** SQLite has already rolled back after a full disk or a damaged page; then there is nothing to do. */
 function rollBack(connection: Connection): void {
   try {
     connection.exec('rollback')

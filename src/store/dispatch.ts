@@ -36,3 +36,6 @@ export type RequestKind = 'cancel' | 'pause' | 'resume' | 'retry' | 'steer' | 's
 export type NewRequest = { kind: RequestKind; task: string | null; text: string; by: string; at: number }
 
 export type StoredRequest = NewRequest & { id: number; takenAt: number | null; result: string | null }
+
+/** The lease on the folder itself: one engine works in a worktree at a time. */
+export const worktreeKey = 'worktree'

@@ -48,15 +48,12 @@ export async function salvage(path: string, to: string, driver?: DriverName): Pr
   if (statSync(to, { throwIfNoEntry: false }))
     throw new UserError(`${to} exists already`, 'Give the name of a new file.')
   const problem = whyUnreadable(path, driver)
-  if (problem) {
-    throw new UserError(
-      `nothing can be saved from ${path}: ${problem}`,
-      "Move it away and run again: the backlog's own files are enough to go on.",
-    )
-  }
+  if (problem) throw nothingSaved(path, problem)
   const store = openStore(to, driver ? { driver } : {})
   try {
     const saved = await withDamaged(path, driver, db => carryOver(db, store.log))
+    // A start of a run that was made anew is nothing without the rest of the run.
+    if (saved.events === saved.rebuilt) throw nothingSaved(path, whyNothing(saved))
     store.close()
     return saved
   } catch (error) {
@@ -64,6 +61,18 @@ export async function salvage(path: string, to: string, driver?: DriverName): Pr
     for (const end of ['', '-wal', '-shm']) rmSync(`${to}${end}`, { force: true })
     throw error
   }
+}
+
+function nothingSaved(path: string, why: string): UserError {
+  return new UserError(
+    `nothing can be saved from ${path}: ${why}`,
+    "Move it away and run again: the backlog's own files are enough to go on.",
+  )
+}
+
+function whyNothing({ lost, unusable: [first] }: Salvage): string {
+  if (first) return `no event can be believed (first: ${first.stream} ${first.seq}: ${first.why})`
+  return lost > 0 ? 'no event can be read' : 'it has no events'
 }
 
 const batchSize = 500

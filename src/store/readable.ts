@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { type Bytes, bytesToText, integer, text } from './columns.ts'
 import type { Database } from './database.ts'
 
 export type EventRow = { stream: string; seq: number; run: string; fold: string; chain: string; body: string }
@@ -32,21 +33,13 @@ export function* readableEvents(db: Database): Generator<EventRow | LostRows> {
 
 const size = 200
 
-/**
- * Text is asked for as bytes: libsql ends the whole process when a text is not valid UTF-8, and a damaged number may be
- * anything.
- */
-const columns = `select id, cast(stream as blob) as stream, cast(seq as integer) as seq, cast(run as blob) as run,
-  cast(fold as blob) as fold, cast(chain as blob) as chain, cast(body as blob) as body from event`
+const columns = `select id, ${integer('seq')}, ${text('stream', 'run', 'fold', 'chain', 'body')} from event`
 
-type RawRow = { id: number; seq: number } & Record<
-  'stream' | 'run' | 'fold' | 'chain' | 'body',
-  ArrayBuffer | Uint8Array
->
+type RawRow = { id: number; seq: number } & Record<'stream' | 'run' | 'fold' | 'chain' | 'body', Bytes>
 
 function* rowsUpTo(db: Database, end: number): Generator<{ id: number; row: EventRow | null }> {
   for (let after = 0; after < end; ) {
-    const page = attempt(() => db.all<RawRow>(`${columns} where id > ? order by id limit ?`, after, size))
+    const page = attempt(() => db.raw<RawRow>(`${columns} where id > ? order by id limit ?`, after, size))
     if (page?.length === 0) return
     if (page && grows(page, after, end)) {
       for (const raw of page) yield { id: raw.id, row: decode(raw) }
@@ -56,7 +49,7 @@ function* rowsUpTo(db: Database, end: number): Generator<{ id: number; row: Even
     const stop = Math.min(after + size, end)
     while (after < stop) {
       after += 1
-      const raw = attempt(() => db.get<RawRow>(`${columns} where id = ?`, after))
+      const raw = attempt(() => db.raw<RawRow>(`${columns} where id = ?`, after)[0])
       yield { id: after, row: raw ? decode(raw) : null }
     }
   }
@@ -69,17 +62,19 @@ function grows(page: RawRow[], after: number, end: number): boolean {
 
 function decode(raw: RawRow): EventRow | null {
   return attempt(() => ({
-    stream: bytesToText(raw.stream),
+    stream: readText(raw.stream),
     seq: raw.seq,
-    run: bytesToText(raw.run),
-    fold: bytesToText(raw.fold),
-    chain: bytesToText(raw.chain),
-    body: bytesToText(raw.body),
+    run: readText(raw.run),
+    fold: readText(raw.fold),
+    chain: readText(raw.chain),
+    body: readText(raw.body),
   }))
 }
 
-export function bytesToText(bytes: ArrayBuffer | Uint8Array): string {
-  return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+export function readText(bytes: Bytes): string {
+  const found = bytesToText(bytes)
+  if (found === null) throw new Error('not valid UTF-8')
+  return found
 }
 
 /** Null when the file does not say. */

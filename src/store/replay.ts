@@ -1,7 +1,7 @@
 import { UserError } from '../core/errors.ts'
 import { type AnyEvent, eventVersion, isRunEvent, type TaskEvent } from '../core/event.ts'
 import { foldRun, newRunState, type RunState } from '../core/run.ts'
-import { rank } from '../core/select.ts'
+import { rankOf } from '../core/select.ts'
 import type { TaskState } from '../core/state.ts'
 import { transition } from '../core/transition.ts'
 import type { Append } from './log.ts'
@@ -43,7 +43,7 @@ export function entryOf(
 ): Append {
   if (isRunEvent(event)) return { stream, seq, event, run }
   if (!state || !run.rules) throw new Error(`'${stream}' has no state`)
-  return { stream, seq, event, state, rank: rank(run.rules.workflow.select, state.task), run }
+  return { stream, seq, event, state, rank: rankOf(run.rules.workflow, state), run }
 }
 
 /** Lifts an event of an older version to today's shape. Version 1 is the only one so far. */
@@ -74,15 +74,18 @@ function isEnvelope(raw: unknown): raw is { v: number; type: string } {
 const knownTypes: Record<AnyEvent['type'], true> = {
   'run.started': true,
   'run.finished': true,
+  'run.reviewed': true,
   'run.paused': true,
   'run.resumed': true,
   'task.added': true,
   'task.changed': true,
   'task.removed': true,
   'task.recorded': true,
+  'task.continued': true,
   'task.reopened': true,
   'task.cancelled': true,
   'task.steered': true,
+  'task.moved': true,
   'step.started': true,
   'step.finished': true,
   'step.interrupted': true,

@@ -2,6 +2,7 @@ import { UserError } from '../core/errors.ts'
 import type { RunState } from '../core/run.ts'
 import type { TaskState } from '../core/state.ts'
 import { digest, link } from './chain.ts'
+import { integer } from './columns.ts'
 import type { Database } from './database.ts'
 import { type Append, Conflict, type Fence, type Head, isRunStream } from './log.ts'
 import { readHead } from './sqlite-head.ts'
@@ -41,7 +42,8 @@ function lastStates(entries: Append[]): Map<string, LastState> {
 }
 
 function checkFence(db: Database, { key, token }: Fence): void {
-  const lease = db.get<{ token: number; held: number }>('select token, held from lease where key = ?', key)
+  const sql = `select ${integer('token', 'held')} from lease where key = ?`
+  const lease = db.get<{ token: number; held: number }>(sql, key)
   if (lease?.token === token && lease.held === 1) return
   throw new Conflict(`the lease '${key}' is no longer held with token ${token}`)
 }

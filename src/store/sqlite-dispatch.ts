@@ -1,5 +1,6 @@
 import { isDead } from './alive.ts'
 import type { Changes } from './changes.ts'
+import { integer, text } from './columns.ts'
 import type { Database } from './database.ts'
 import type { Dispatch, Holder, LeaseInfo, RequestKind, StoredRequest } from './dispatch.ts'
 
@@ -38,7 +39,9 @@ export function sqliteDispatch(db: Database, changes: Changes): Dispatch {
       return row?.id ?? 0
     },
     pending: async () =>
-      db.all<RequestRow>('select * from request where taken_at is null order by id').map(storedRequest),
+      db
+        .all<RequestRow>(`select ${requestRow} from request where taken_at is null order by id`)
+        .map(storedRequest),
     take: async (id, result, now) =>
       db.run(
         'update request set taken_at = ?, result = ? where id = ? and taken_at is null',
@@ -47,7 +50,9 @@ export function sqliteDispatch(db: Database, changes: Changes): Dispatch {
         id,
       ) > 0,
     requests: async limit =>
-      db.all<RequestRow>('select * from request order by id desc limit ?', limit).map(storedRequest),
+      db
+        .all<RequestRow>(`select ${requestRow} from request order by id desc limit ?`, limit)
+        .map(storedRequest),
   }
 }
 
@@ -61,7 +66,8 @@ type LeaseRow = Holder & { key: string; token: number; held: number; since: numb
 
 function readLease(db: Database, key: string): LeaseRow | undefined {
   return db.get<LeaseRow>(
-    'select key, token, held, host, pid, started, what, since, expires from lease where key = ?',
+    `select ${text('key', 'host', 'started', 'what')}, ${integer('token', 'held', 'pid', 'since', 'expires')}
+     from lease where key = ?`,
     key,
   )
 }
@@ -70,6 +76,7 @@ function leaseInfo({ key, token, host, pid, started, what, since, expires }: Lea
   return { key, token, host, pid, started, what, since, expires }
 }
 
+const requestRow = `id, ${text('kind', 'task', 'text', 'author', 'result')}, ${integer('at', 'taken_at')}`
 type RequestRow = {
   id: number
   kind: RequestKind

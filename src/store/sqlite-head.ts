@@ -1,18 +1,19 @@
 import type { TaskState } from '../core/state.ts'
 import { digest, link } from './chain.ts'
+import { integer, text } from './columns.ts'
 import type { Database } from './database.ts'
 import { type Head, type HeadCheck, isRunStream } from './log.ts'
 import { sameColumns, type TaskColumns, taskColumns } from './task-columns.ts'
 
 export function readHead(db: Database, stream: string): Head | null {
-  const sql = 'select seq, chain from event where stream = ? order by seq desc limit 1'
+  const sql = `select ${integer('seq')}, ${text('chain')} from event where stream = ? order by event.seq desc limit 1`
   const row = db.get<{ seq: number; chain: string }>(sql, stream)
   return row ? { seq: row.seq, hash: row.chain } : null
 }
 
 /** The chain is computed anew from the text of the events: whoever changed a text may have left its old hash beside it, or put a new one. */
 export function verifyHead(db: Database, stream: string, expected: Head): HeadCheck {
-  const sql = 'select seq, fold, chain, body from event where stream = ? order by seq'
+  const sql = `select ${integer('seq')}, ${text('fold', 'chain', 'body')} from event where stream = ? order by event.seq`
   const rows = db.all<{ seq: number; fold: string; chain: string; body: string }>(sql, stream)
   const last = rows.at(-1)
   if (!last || last.seq < expected.seq) return 'missing'
@@ -30,7 +31,7 @@ type FoldRow = TaskColumns & { seq: number; state: string }
 /** The engine goes by the cached fold, so a changed fold is as bad as a changed event. */
 function foldIsIntact(db: Database, id: string, last: { seq: number; fold: string }): boolean {
   const row = db.get<FoldRow>(
-    'select seq, status, begun, wait_until, needs, proof, state from task where id = ?',
+    `select ${integer('seq', 'begun', 'wait_until')}, ${text('status', 'needs', 'proof', 'state')} from task where id = ?`,
     id,
   )
   if (!row || row.seq !== last.seq || digest(row.state) !== last.fold) return false

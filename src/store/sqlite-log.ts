@@ -4,6 +4,7 @@ import type { Candidate } from '../core/select.ts'
 import type { TaskState } from '../core/state.ts'
 import { type TaskStatus, taskStatuses } from '../core/task.ts'
 import type { Changes } from './changes.ts'
+import { integer, real, text } from './columns.ts'
 import type { Database } from './database.ts'
 import type { Value } from './driver.ts'
 import type { Log, StoredEvent, StoredTask } from './log.ts'
@@ -18,18 +19,18 @@ export function sqliteLog(db: Database, changes: Changes): Log {
       changes.announce()
     },
     task: async id => {
-      const row = db.get<TaskRow>('select id, seq, rank, state from task where id = ?', id)
+      const row = db.get<TaskRow>(`select ${taskRow} from task where id = ?`, id)
       return row ? storedTask(row) : null
     },
     tasks: async filter => {
       const statuses = filter?.status ?? taskStatuses
       const marks = statuses.map(() => '?').join(', ')
-      const sql = `select id, seq, rank, state from task where status in (${marks}) order by rank, id limit ?`
+      const sql = `select ${taskRow} from task where status in (${marks}) order by task.rank, task.id limit ?`
       return db.all<TaskRow>(sql, ...statuses, filter?.limit ?? -1).map(storedTask)
     },
     counts: async () => {
       const rows = db.all<{ status: TaskStatus; n: number }>(
-        'select status, count(*) n from task group by status',
+        `select ${text('status')}, count(*) n from task group by task.status`,
       )
       const counts = Object.fromEntries(taskStatuses.map(status => [status, 0])) as Record<TaskStatus, number>
       for (const { status, n } of rows) counts[status] = n
@@ -37,23 +38,26 @@ export function sqliteLog(db: Database, changes: Changes): Log {
     },
     proofs: async () => {
       const proofs: Record<Proof, number> = { verified: 0, unverified: 0, recorded: 0 }
-      const sql = "select proof, count(*) n from task where status = 'done' group by proof"
+      const sql = `select ${text('proof')}, count(*) n from task where status = 'done' group by task.proof`
       for (const { proof, n } of db.all<{ proof: Proof; n: number }>(sql)) proofs[proof] = n
       return proofs
     },
     candidates: () => candidates(db),
     isDone: id =>
-      db.get<{ status: TaskStatus }>('select status from task where id = ?', id)?.status === 'done',
-    run: async id => parseRun(db.get<RunRow>('select state from run where id = ?', id)),
+      db.get<{ status: TaskStatus }>(`select ${text('status')} from task where id = ?`, id)?.status ===
+      'done',
+    run: async id => parseRun(db.get<RunRow>(`select ${text('state')} from run where id = ?`, id)),
     lastRun: async () =>
-      parseRun(db.get<RunRow>('select state from run order by started_at desc, rowid desc limit 1')),
+      parseRun(
+        db.get<RunRow>(`select ${text('state')} from run order by started_at desc, rowid desc limit 1`),
+      ),
     head: async stream => readHead(db, stream),
     verifyHead: async (stream, expected) => verifyHead(db, stream, expected),
     events: filter => events(db, filter ?? {}),
     subscribe: listener => changes.subscribe(listener),
     lastId: async () => db.get<{ id: number }>('select max(id) as id from event')?.id ?? 0,
     getNote: async key =>
-      db.get<{ value: string }>('select value from note where key = ?', key)?.value ?? null,
+      db.get<{ value: string }>(`select ${text('value')} from note where key = ?`, key)?.value ?? null,
     setNote: async (key, value) => {
       db.run(
         'insert into note (key, value) values (?, ?) on conflict do update set value = excluded.value',
@@ -68,6 +72,7 @@ export function sqliteLog(db: Database, changes: Changes): Log {
   }
 }
 
+const taskRow = `${text('id', 'state')}, ${integer('seq')}, ${real('rank')}`
 type TaskRow = { id: string; seq: number; rank: number; state: string }
 type RunRow = { state: string }
 type EventRow = { id: number; stream: string; seq: number; body: string }
@@ -87,8 +92,8 @@ function parseRun(row: RunRow | undefined): RunState | null {
  */
 function* candidates(db: Database): Generator<Candidate> {
   for (const which of ['begun = 1', "status = 'open' and begun = 0"]) {
-    const sql = `select id, rank, needs, begun, wait_until from task
-      where ${which} and (rank, id) > (?, ?) order by rank, id limit ?`
+    const sql = `select ${text('id', 'needs')}, ${integer('begun', 'wait_until')}, ${real('rank')} from task
+      where ${which} and (rank, id) > (?, ?) order by task.rank, task.id limit ?`
     let rank = Number.MIN_SAFE_INTEGER
     let id = ''
     for (let size = 16; ; size = Math.min(size * 4, 1024)) {
@@ -110,6 +115,7 @@ function* candidates(db: Database): Generator<Candidate> {
 }
 
 const pageSize = 500
+const eventRow = `id, ${text('stream', 'body')}, ${integer('seq')}`
 
 async function* events(
   db: Database,
@@ -135,7 +141,7 @@ async function* events(
 }
 
 function pageOf(db: Database, run: string | undefined, after: number, size: number): EventRow[] {
-  const columns = 'select id, stream, seq, body from event where'
+  const columns = `select ${eventRow} from event where`
   if (run === undefined) return db.all<EventRow>(`${columns} id > ? order by id limit ?`, after, size)
   return db.all<EventRow>(`${columns} run = ? and id > ? order by id limit ?`, run, after, size)
 }
@@ -153,8 +159,8 @@ function pageOfStream(
 ): EventRow[] {
   const values: Value[] = [stream, seq, after]
   if (run !== undefined) values.push(run)
-  const sql = `select id, stream, seq, body from event
-    where stream = ? and seq > ? and +id > ? ${run === undefined ? '' : 'and +run = ?'} order by seq limit ?`
+  const sql = `select ${eventRow} from event
+    where stream = ? and seq > ? and +id > ? ${run === undefined ? '' : 'and +run = ?'} order by event.seq limit ?`
   return db.all<EventRow>(sql, ...values, size)
 }
 

@@ -2,6 +2,7 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'no
 import { dirname } from 'node:path'
 import { isDead, thisHost } from './alive.ts'
 import { makeFolder, syncFolder, temporaryName } from './atomic-file.ts'
+import { integer, text } from './columns.ts'
 import { type Database, openDatabase } from './database.ts'
 import type { Holder } from './dispatch.ts'
 import { fromFileSystem, StoreError } from './store-error.ts'
@@ -65,7 +66,7 @@ function otherHolder(path: string, { driver }: Database): Holder | null {
     const found = openDatabase(path, { driver, readOnly: true })
     try {
       const holders = found.all<Holder>(
-        'select host, pid, started, what from lease where held = 1 and expires > ?',
+        `select ${text('host', 'started', 'what')}, ${integer('pid')} from lease where held = 1 and expires > ?`,
         Date.now(),
       )
       return holders.find(holder => holder.pid !== process.pid && !isDead(holder, thisHost())) ?? null

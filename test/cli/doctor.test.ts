@@ -31,6 +31,24 @@ describe('ralph doctor', () => {
     expect(project.exists('.ralph')).toBe(false)
   })
 
+  it('starts each agent for real: its version, and whether it is logged in where it tells', async () => {
+    project = storyProject({ script: [{ do: honest() }] })
+    const program =
+      '#!/bin/sh\ncase "$1" in --version) echo "codex-cli 0.166.0";; *) echo "Not logged in" >&2; exit 1;; esac\n'
+    project.write('../home/bin/codex', program, 0o755)
+    const env = { PATH: `${project.home}/bin:${process.env.PATH ?? ''}` }
+    const unused = await ralph(project, ['doctor'], { env })
+    expect(unused.stdout).toMatch(/^✓ agent codex +0\.166\.0, not logged in \(not the configured one\)/m)
+    project.write(
+      'ralph.config.yaml',
+      project.read('ralph.config.yaml').replace(/^agent: .*$/mu, 'agent: codex'),
+    )
+    const used = await ralph(project, ['doctor'], { env })
+    expect(used.stdout).toMatch(/^! agent codex +0\.166\.0, not logged in\n +→ Run `codex login`/m)
+    const validated = await ralph(project, ['validate'], { env })
+    expect(validated.stdout).toMatch(/warning: agent 'codex': not logged in\n +→ Run `codex login`/)
+  })
+
   it('warns of uncommitted changes, but not of the engine’s own records', async () => {
     project = storyProject({ script: [{ do: honest() }] })
     expect((await ralph(project, ['run'])).code).toBe(0)

@@ -1,7 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import type { AnyEvent } from '../../src/core/event.ts'
 import { stories } from '../../src/presets/stories.ts'
-import { agentOutcome, doneTask, gate, gates, writeJournal } from '../helpers/journal.ts'
+import { runStream } from '../../src/store/log.ts'
+import { entryOf, foldEvent, newFolds } from '../../src/store/replay.ts'
+import { agentOutcome, doneTask, gate, gates, openJournal, writeJournal } from '../helpers/journal.ts'
 import { createProject, ralph, type TestProject } from '../helpers/ralph.ts'
+import { honest, specPath, storyProject } from '../helpers/story-project.ts'
 
 let project: TestProject
 
@@ -111,6 +115,52 @@ describe('ralph explain', () => {
     expect(text).toContain('Next: call the agent (stage implement, attempt 3/3).')
     expect(text).toContain('→ ralph steer 1.1 "…"')
     expect(text).toContain('→ ralph cancel 1.1')
+  })
+
+  it('knows whether the last run passes over tasks whose needs are not done', async () => {
+    const spec = (id: string, needs = '') =>
+      `---\nstatus: pending\n${needs}---\n# ${id}\n\n## Acceptance criteria\n- [ ] x\n`
+    project = storyProject({
+      stories: ['1.1', '1.2', '1.3'],
+      script: [{ do: honest() }],
+      verify: 'none',
+      files: { [specPath('1.1')]: spec('1.1', 'depends_on: ["1.3"]\n') },
+    })
+    expect((await ralph(project, ['run', '--strict-deps', '-n', '1'])).code).toBe(1)
+    expect(await explain()).toContain('Next: 1.3: ')
+    expect(await explain('1.1')).toContain(
+      'It depends on 1.3, which is open; it waits for that (--strict-deps).',
+    )
+    // Without the flag the next run takes the first one, and so says the explanation.
+    expect((await ralph(project, ['run', '-n', '1'])).code).toBe(1)
+    expect(await explain('1.1')).not.toContain('waits for that (')
+  })
+
+  it('says that nothing can be chosen when all that is left waits for its needs', async () => {
+    project = createProject({}, { git: false })
+    const store = openJournal(project)
+    const folds = newFolds()
+    const events = [
+      {
+        ...{ type: 'run.started' as const, workflow: stories, verify: ['npm test'], host: 'test', pid: 1 },
+        options: { strict: true },
+      },
+      {
+        type: 'task.added' as const,
+        task: { id: '1.1', title: 'T', spec: '', needs: ['9.9'], order: 0, verify: [], allows: [] },
+      },
+    ]
+    await store.log.append(
+      events.map(body => {
+        const event = { v: 1, at: Date.now(), run: 'r1', ...body } as AnyEvent
+        const stream = body.type === 'run.started' ? runStream('r1') : '1.1'
+        return entryOf({ stream, seq: 1, event }, foldEvent(folds, stream, event))
+      }),
+    )
+    store.close()
+    expect(await explain()).toContain(
+      '1 open task cannot be chosen: with --strict-deps a task waits for its needs.',
+    )
   })
 
   it('tells why a done task counts as done, and refuses an unknown one', async () => {

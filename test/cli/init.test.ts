@@ -37,10 +37,11 @@ describe('ralph init', () => {
   it('never writes over anything, however often it is called', async () => {
     project = createProject({ ...nodeProject, 'CLAUDE.md': 'mine\n', 'specs/README.md': 'mine too\n' })
     const first = JSON.parse((await ralph(project, ['init', '--json'])).stdout) as Initialised
-    expect(first).toMatchObject({ written: ['ralph.config.yaml'], kept: ['CLAUDE.md', 'specs/'] })
+    expect(first).toMatchObject({ written: ['ralph.config.yaml'], kept: ['CLAUDE.md'] })
     project.write('ralph.config.yaml', 'preset: stories\n')
     const second = JSON.parse((await ralph(project, ['init', '--json'])).stdout) as Initialised
-    expect(second).toMatchObject({ written: [], kept: ['ralph.config.yaml', 'CLAUDE.md', 'specs/'] })
+    expect(second).toMatchObject({ written: [], kept: ['ralph.config.yaml', 'CLAUDE.md'] })
+    expect(project.exists('specs/epic-1')).toBe(false)
     expect(project.read('ralph.config.yaml')).toBe('preset: stories\n')
     expect(project.read('CLAUDE.md')).toBe('mine\n')
   })
@@ -57,14 +58,56 @@ describe('ralph init', () => {
     expect(project.exists('.ralph')).toBe(false)
   })
 
-  it('says which presets are ready', async () => {
+  it('says which presets there are', async () => {
     project = createProject()
-    const later = await ralph(project, ['init', '--preset', 'gated'])
-    expect(later.code).toBe(2)
-    expect(later.stderr).toContain('Choose one of: stories')
     const unknown = await ralph(project, ['init', '--preset', 'waterfall'])
     expect(unknown.code).toBe(2)
     expect(unknown.stderr).toContain("unknown preset 'waterfall'")
+    expect(unknown.stderr).toContain('stepwise, reviewed, pipeline, gated, stories')
     expect(project.exists('ralph.config.yaml')).toBe(false)
+  })
+
+  it('writes the prompt templates on request; the project’s own one is used, and its mistakes are found', async () => {
+    project = createProject(nodeProject)
+    const options = withAgent()
+    await ralph(project, ['init', '--prompts'], options)
+    expect(project.read('ralph/prompts/story.md')).toContain('{{spec}}')
+    project.write('ralph/prompts/story.md', 'Do story {{id}} now:\n\n{{spec}}\n')
+    const { stdout } = await ralph(project, ['run', '--dry-run'], options)
+    expect(stdout).toContain('Do story 1.1 now:\n\n---\nstatus: pending\n')
+    project.write('ralph/prompts/story.md', 'one\n{{titel}}\n{{#spec}}\n')
+    project.write('ralph/prompts/other.md', 'x\n')
+    const validated = await ralph(project, ['validate'], options)
+    expect(validated.code).toBe(1)
+    expect(validated.stdout).toContain("ralph/prompts/story.md:2: nothing is known by the name 'titel'")
+    expect(validated.stdout).toContain("ralph/prompts/story.md:3: '{{#spec}}' is never closed")
+    expect(validated.stdout).toContain('ralph/prompts/other.md: warning: no stage uses this template')
+  })
+})
+
+describe.each(['stepwise', 'reviewed', 'pipeline', 'gated', 'stories'])('ralph init --preset %s', preset => {
+  it('ends in a project where `ralph validate` passes and a rehearsal completes', async () => {
+    project = createProject({
+      'package.json': '{ "name": "x", "scripts": { "test": "node --test" } }\n',
+      'x.test.js': "require('node:test')('holds', () => undefined)\n",
+    })
+    const options = withAgent()
+    const made = await ralph(project, ['init', '--preset', preset, '--name', 'Add a login', '--yes'], options)
+    expect(made.code, made.stdout + made.stderr).toBe(0)
+    project.git('add', '-A')
+    project.git('commit', '-qm', 'ralph init')
+    const validated = await ralph(project, ['validate'], options)
+    expect(validated.code, validated.stdout).toBe(0)
+    const run = await ralph(project, ['run', '--agent', 'scripted', '--no-sandbox'], {
+      ...options,
+      timeout: 50_000,
+    })
+    expect(run.code, run.stdout + run.stderr).toBe(0)
+    const status = JSON.parse((await ralph(project, ['status', '--json'])).stdout)
+    expect(status.counts.open).toBe(0)
+    expect(status.proofs.verified).toBeGreaterThan(0)
+    const { stdout } = await ralph(project, ['report'], options)
+    expect(stdout).toContain('# Ralph report')
+    expect(stdout).toMatch(/\| scripted \|/)
   })
 })

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { StatusData } from '../../src/commands/status-data.ts'
-import { worktreeKey } from '../../src/engine/lease.ts'
 import { thisProcess } from '../../src/store/alive.ts'
+import { worktreeKey } from '../../src/store/dispatch.ts'
 import { agentOutcome, doneTask, gate, gates, openJournal, writeJournal } from '../helpers/journal.ts'
 import { createProject, ralph, startRalph, type TestProject, until } from '../helpers/ralph.ts'
 import { honest, storyProject } from '../helpers/story-project.ts'

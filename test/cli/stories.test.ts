@@ -412,7 +412,7 @@ describe('start-up', () => {
     const ids = Array.from({ length: 78 }, (_, n) => `${Math.floor(n / 7) + 1}.${(n % 7) + 1}`)
     project = storyProject({ stories: ids, script: [{ do: [{ fail: 'no' }] }], verify: perStory })
     const result = await ralph(project, ['run', '--attempts', '1'])
-    expect(result.stdout).toMatch(/78 stories left, but at most 45 iterations/)
+    expect(result.stdout).toMatch(/78 stories × ~1.5 iterations = ~117 needed, but at most 45 iterations/)
     expect(result.code).toBe(1)
   })
 
@@ -473,7 +473,7 @@ describe('what the original script could do', () => {
     expect(second.stdout).toContain('Story 1.2 “')
   })
 
-  it('sandbox: required refuses, an unknown one is named, auto warns of what is not protected', async () => {
+  it('S1-15 without a sandbox the run goes on in direct mode with a warning; `--sandbox` refuses, an unknown one is named', async () => {
     project = storyProject({ script: [{ do: honest() }], config: '' })
     const required = await ralph(project, ['run', '--sandbox'])
     expect(required.code).toBe(1)

@@ -75,16 +75,7 @@ export const agentMove: fc.Arbitrary<AgentMove> = fc.record({
   commits: fc.integer({ min: 0, max: 1 }),
   fault: mostly<FaultKind | null>(
     null,
-    fc.constantFrom(
-      'infrastructure',
-      'limit',
-      'auth',
-      'permission',
-      'crash',
-      'timeout',
-      'empty',
-      'no-progress',
-    ),
+    fc.constantFrom('infrastructure', 'limit', 'auth', 'permission', 'crash', 'timeout', 'empty'),
   ),
   ended: mostly<AgentMove['ended']>('exit', fc.constantFrom('timeout', 'idle', 'stopped'), 12),
   exit: mostly(0, fc.constant(1), 12),
@@ -235,6 +226,12 @@ const signal: fc.Arbitrary<Signal> = fc.oneof(
   fc.record({ type: fc.constant('learn' as const), text: fc.string() }),
   fc.record({ type: fc.constant('promise' as const), text: fc.constantFrom('COMPLETE', 'QA_PASSED') }),
   fc.record({ type: fc.constant('verdict' as const), pass: fc.boolean(), findings: fc.string() }),
+  fc.record({ type: fc.constant('doubt' as const), reason: fc.string(), text: fc.string() }),
+  fc.record({
+    type: fc.constant('judged' as const),
+    verdict: fc.constantFrom('pass' as const, 'fail' as const, 'unclear' as const),
+    reason: fc.string(),
+  }),
 )
 
 const outcome: fc.Arbitrary<Outcome> = fc.oneof(
@@ -321,6 +318,15 @@ export function anyEvent(stages: string[]): fc.Arbitrary<TaskEvent> {
       weight: 2,
       arbitrary: fc.constantFrom<TaskEventBody>(
         { type: 'task.reopened', why: 'again' },
+        { type: 'task.reopened', why: 'afresh', forget: true },
+        {
+          type: 'task.continued',
+          source: '.ralph_state.md',
+          history: [1, 2].map(attempt => ({
+            ...{ attempt, stage: 'tests', fingerprint: 'aaaaaaaa', shift: false, reason: '', at: 1 },
+          })),
+          recent: [{ attempt: 2, stage: 'tests', reason: 'no', detail: 'no', fault: null, at: 1 }],
+        },
         { type: 'task.cancelled', why: 'no' },
         { type: 'task.steered', text: 'this way' },
         { type: 'task.recorded', source: 'progress.txt' },

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { budgetLines, checkBudget } from '../../src/core/budget.ts'
+import { budgetLines, checkBudget, taskWarnings } from '../../src/core/budget.ts'
 import { newRunState, type RunState } from '../../src/core/run.ts'
+import { newTaskState } from '../../src/core/state.ts'
 import type { Limits } from '../../src/core/workflow.ts'
+import { aTask } from './build.ts'
 import { holds } from './property.ts'
 
 const run = (over: Partial<RunState> = {}): RunState => ({ ...newRunState('r1'), startedAt: 1_000, ...over })
@@ -21,6 +23,19 @@ describe('checkBudget', () => {
   it('a limit of N is N: the last one may still begin', () => {
     expect(checkBudget({ iterations: 3 }, run({ iterations: 2 }), 0).type).toBe('ok')
     expect(checkBudget({ iterations: 3 }, run({ iterations: 3 }), 0).type).toBe('spent')
+  })
+
+  it('warns of a task that has used four fifths of its money', () => {
+    const spent = (costUsd: number) => {
+      const state = newTaskState(aTask())
+      return { ...state, since: { ms: 0, costUsd: 2 }, spent: { ...state.spent, costUsd } }
+    }
+    expect(taskWarnings({}, spent(100))).toEqual([])
+    expect(taskWarnings({ taskCost: 10 }, spent(9))).toEqual([])
+    expect(taskWarnings({ taskCost: 10 }, spent(10.5))).toEqual([
+      "1.1: $8.50 of $10.00 spent (80 % of the task's budget)",
+    ])
+    expect(taskWarnings({ taskCost: 10 }, spent(12))).toEqual([])
   })
 
   it('warns from four fifths on, and not before', () => {

@@ -33,6 +33,12 @@ export function aBase(tree = 't0'): Base {
 export const done = (id = '1.1'): Signal => ({ type: 'done', id, legacy: false })
 export const failed = (reason: string, id = '1.1'): Signal => ({ type: 'fail', id, reason, legacy: false })
 export const approves: Signal = { type: 'verdict', pass: true, findings: '' }
+/** What a layout read in the files an agent wrote. */
+export const judged = (verdict: 'pass' | 'fail' | 'unclear', reason = ''): Signal => ({
+  type: 'judged',
+  verdict,
+  reason,
+})
 export const rejects = (findings: string): Signal => ({ type: 'verdict', pass: false, findings })
 export const promised = (text: string): Signal => ({ type: 'promise', text })
 

@@ -33,7 +33,7 @@ describe('fingerprint', () => {
     )
   })
 
-  it('is equal for outputs that differ only in times, durations, addresses and temporary paths', () => {
+  it('S3-T15 is equal for outputs that differ only in times, durations, addresses and temporary paths', () => {
     const one = error({
       time: '2026-01-21T10:30:00Z',
       took: '9ms',

@@ -1,11 +1,25 @@
 import { describe, expect, it } from 'vitest'
+import { noProgress } from '../../src/core/failure.ts'
 import type { TaskState } from '../../src/core/state.ts'
 import type { Workflow } from '../../src/core/workflow.ts'
 import { gated } from '../../src/presets/gated.ts'
 import { pipeline } from '../../src/presets/pipeline.ts'
 import { stories } from '../../src/presets/stories.ts'
 import { bounded } from '../../src/presets/vocabulary.ts'
-import { anAgent, aReviewer, failed, green, rejects, someRules, walk } from './build.ts'
+import {
+  aChange,
+  anAgent,
+  aResult,
+  aReviewer,
+  done,
+  failed,
+  gates,
+  green,
+  rejects,
+  someRules,
+  type Walk,
+  walk,
+} from './build.ts'
 
 const givesUp = anAgent({ signals: [failed('no such table')] })
 
@@ -111,5 +125,23 @@ describe('limits of one task over all its attempts', () => {
     expect(one.state().status).toBe('open')
     one.step(dear)
     expect(one.state().note).toBe('Money for this task is used up: Agent exited with code 1')
+  })
+})
+
+describe('no progress', () => {
+  const broken = (fingerprint: string) => gates([aResult({ exit: 1, fingerprint })])
+  const attempt = (one: Walk, tree: string, fingerprint: string) => {
+    one.step(anAgent({ signals: [done()], change: aChange(['src/a.ts'], tree) }))
+    one.step(broken(fingerprint))
+    return noProgress(one.state().recent)
+  }
+
+  it('is the same content with the same error again', () => {
+    const one = walk(someRules({ ...stories, limits: { attempts: 9 } }))
+    expect(attempt(one, 't1', 'aaaaaaaa')).toBe(false)
+    expect(attempt(one, 't1', 'aaaaaaaa')).toBe(true)
+    expect(attempt(one, 't2', 'aaaaaaaa')).toBe(false)
+    expect(attempt(one, 't2', 'bbbbbbbb')).toBe(false)
+    expect(attempt(one, 't2', 'bbbbbbbb')).toBe(true)
   })
 })

@@ -3,11 +3,11 @@ import type { Signal } from '../../src/core/signals.ts'
 import type { Task } from '../../src/core/task.ts'
 import type { AgentStage } from '../../src/core/workflow.ts'
 import type { AgentMove, GateMove } from './arbitraries.ts'
-import { aChange, aResult, gates } from './build.ts'
+import { aChange, aResult, gates, judged } from './build.ts'
 
 /** What an agent call of this stage comes to. */
 export function agentOutcome(task: Task, stage: AgentStage, move: AgentMove, tree: string): AgentOutcome {
-  const mute = stage.signal.from === 'exit' || stage.signal.from === 'backlog'
+  const mute = stage.signal.from === 'exit'
   // A reviewer's edits are put back by the engine and reported as a broken rule.
   const edits = stage.may === 'read' ? 0 : move.files
   return {
@@ -22,6 +22,7 @@ export function agentOutcome(task: Task, stage: AgentStage, move: AgentMove, tre
     change: {
       ...aChange(Array.from({ length: edits }, (_, index) => `src/${index}.ts`)),
       from: tree,
+      commits: edits > 0 && move.commits > 0 ? ['c1'] : [],
     },
     violations: move.violations,
     usage: { costUsd: move.costUsd, inputTokens: 10, outputTokens: null },
@@ -38,9 +39,18 @@ function signalsOf(stage: AgentStage, { says }: AgentMove, task: Task): Signal[]
       return says === 'other' ? [{ type: 'done', id: '9.9', legacy: false }] : []
     case 'promise':
       if (says === 'yes') return [{ type: 'promise', text: signal.text }]
+      if (says === 'no')
+        return [
+          { type: 'promise', text: signal.text },
+          { type: 'doubt', reason: 'Output contains contradictions to promise', text: 'TODO: all' },
+        ]
       return says === 'other' ? [{ type: 'promise', text: 'SOMETHING_ELSE' }] : []
-    case 'verdict':
     case 'report':
+    case 'backlog':
+      if (says === 'yes') return [judged('pass')]
+      if (says === 'no') return [judged('fail', 'criterion 2 is not met')]
+      return says === 'other' ? [judged('unclear', 'nothing was written')] : []
+    case 'verdict':
       if (says === 'yes') return [{ type: 'verdict', pass: true, findings: '' }]
       return says === 'no' ? [{ type: 'verdict', pass: false, findings: 'criterion 2 is not met' }] : []
     default:

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { foldRun, newRunState, type RunState } from '../../src/core/run.ts'
+import { isBegun } from '../../src/core/select.ts'
 import type { TaskState } from '../../src/core/state.ts'
 import { isStuck } from '../../src/core/transition.ts'
 import { isEnd, type Workflow, workflowProblems } from '../../src/core/workflow.ts'
@@ -22,6 +23,7 @@ import {
   failed,
   gates,
   green,
+  judged,
   promised,
   red,
   rejects,
@@ -155,23 +157,14 @@ function runOf(workflow: Workflow, one: Walk): RunState {
 }
 
 describe('stepwise', () => {
-  const cleanReview = aReviewer(approves)
-  const issues = aReviewer(rejects('criterion 2 is not met'))
+  const cleanReview = aReviewer(judged('pass'))
+  const issues = aReviewer(judged('fail', 'criterion 2 is not met'))
 
   it('walks the steps of one task in order', () => {
     const one = walk(someRules(stepwise))
-    for (const outcome of [engineStep, anAgent(), cleanReview, anAgent(), anAgent(), green, engineStep]) {
+    for (const outcome of [engineStep, anAgent(), cleanReview, anAgent(), aReviewer(), green])
       one.step(outcome)
-    }
-    expect(one.path).toEqual([
-      'choose_task',
-      'implementation',
-      'review',
-      'cleanup',
-      'sync',
-      'verify',
-      'update_done',
-    ])
+    expect(one.path).toEqual(['choose_task', 'implementation', 'review', 'cleanup', 'sync', 'update_done'])
     expect(one.state().status).toBe('done')
   })
 
@@ -183,6 +176,51 @@ describe('stepwise', () => {
       one.step(outcome)
     expect(one.path).toEqual(['choose_task', 'implementation', 'review', 'fix', 'review', 'fix', 'review'])
     expect(one.state()).toMatchObject({ status: 'halted', note: 'criterion 2 is not met', next: null })
+  })
+
+  it('H-06 gates that are red after the clean-up lead to a fix, twice at most', () => {
+    const one = walk(someRules(stepwise))
+    const round = [cleanReview, anAgent(), aReviewer(), red]
+    for (const outcome of [engineStep, anAgent(), ...round, anAgent(), ...round, anAgent(), ...round])
+      one.step(outcome)
+    expect(one.path.filter(stage => stage === 'fix')).toHaveLength(2)
+    expect(one.state()).toMatchObject({ status: 'halted', endedIn: 'update_done' })
+  })
+
+  it('a task that was chosen is the current one until it ends, even before an agent has begun', () => {
+    const one = walk(someRules(stepwise))
+    expect(isBegun(one.state())).toBe(false)
+    one.step(engineStep)
+    expect(one.state()).toMatchObject({ base: null, chosen: true })
+    expect(isBegun(one.state())).toBe(true)
+    one.step(anAgent({ exit: 1 }))
+    expect(isBegun(one.state())).toBe(false)
+  })
+
+  it('moved past its review a task is not done until it is reviewed', () => {
+    const one = walk(someRules(stepwise))
+    for (const outcome of [engineStep, anAgent()]) one.step(outcome)
+    one.tell({ type: 'task.moved', stage: 'update_done', source: 'a person' })
+    one.step(green)
+    expect(one.state()).toMatchObject({ status: 'open', next: { type: 'agent', stage: 'review' } })
+    for (const outcome of [cleanReview, anAgent(), aReviewer(), green]) one.step(outcome)
+    expect(one.state().status).toBe('done')
+  })
+
+  it('tries that begin anew keep the work that stayed in the tree', () => {
+    const one = walk(someRules(stepwise))
+    for (const outcome of [engineStep, anAgent(), issues, anAgent({ exit: 1 })]) one.step(outcome)
+    const { base, evidence } = one.state()
+    expect(base).not.toBeNull()
+    one.tell({ type: 'task.reopened', why: 'resumed' })
+    expect(one.state()).toMatchObject({
+      status: 'open',
+      base,
+      taken: {},
+      evidence: { change: evidence.change },
+    })
+    one.tell({ type: 'task.moved', stage: 'choose_task', source: 'a person', away: true })
+    expect(one.state()).toMatchObject({ base: null, evidence: {} })
   })
 
   it('only the record of a task leads to its end', () => {
@@ -202,14 +240,13 @@ describe('stepwise', () => {
     expect(fix.state().status).toBe('halted')
     const cleanup = walk(someRules(stepwise))
     for (const outcome of [engineStep, anAgent(), cleanReview, broken, broken]) cleanup.step(outcome)
-    expect(cleanup.state().next).toEqual({ type: 'commands', stage: 'verify' })
+    expect(cleanup.state().next).toEqual({ type: 'commands', stage: 'update_done' })
   })
 })
 
 describe('reviewed', () => {
-  // A backlog's own verdicts come with its layout; until then a reviewer that ends badly is a review that failed.
-  const noApproval = aReviewer()
-  const badReview = { ...noApproval, exit: 1 }
+  const badReview = aReviewer(judged('fail', 'no test for an empty list'))
+  const submits = anAgent({ signals: [judged('pass')] })
 
   it('C-32 the worst case of a story is ten calls: it is approved with a note at the fifth review', () => {
     const one = walk(someRules(reviewed))
@@ -217,8 +254,8 @@ describe('reviewed', () => {
     while (one.state().status === 'open') {
       const { next } = one.state()
       const stage = next && 'stage' in next ? next.stage : 'implement'
-      if (stage !== 'verify') calls++
-      one.step(stage === 'verify' ? green : stage === 'review' ? badReview : anAgent())
+      if (!stage.startsWith('verify')) calls++
+      one.step(stage.startsWith('verify') ? green : stage === 'review' ? badReview : submits)
     }
     expect(calls).toBe(10)
     expect(one.path.filter(stage => stage === 'review')).toHaveLength(5)
@@ -226,11 +263,11 @@ describe('reviewed', () => {
     expect(one.state().status).toBe('done')
     expect(one.state().evidence.review).toMatchObject({
       verdict: 'auto-pass',
-      note: 'Agent exited with code 1',
+      note: 'no test for an empty list',
     })
   })
 
-  it('is not approved at the cap when the reviewer broke a rule: its gates no longer hold', () => {
+  it('is never approved by reviewers that break a rule: each is asked again, then the attempt has failed', () => {
     const one = walk(someRules({ ...reviewed, limits: { attempts: 1 } }))
     const detail = 'Changed src/a.ts, but a reviewer may not edit'
     const edits = anAgent({
@@ -240,24 +277,45 @@ describe('reviewed', () => {
     while (one.state().status === 'open') {
       const { next } = one.state()
       const stage = next && 'stage' in next ? next.stage : 'implement'
-      one.step(stage === 'verify' ? green : stage === 'review' ? edits : anAgent())
+      one.step(stage.startsWith('verify') ? green : stage === 'review' ? edits : submits)
     }
-    expect(one.state()).toMatchObject({
-      status: 'halted',
-      note: 'Not proven: the gates did not run on the final state',
-    })
+    expect(one.state()).toMatchObject({ status: 'halted', note: detail })
+    expect(one.path.slice(-6)).toEqual(['verify', 'review', 'verify', 'review', 'verify', 'review'])
+  })
+
+  it('goes on with unfinished work where it is, and puts back only what broke a rule or never ends', () => {
+    const unfinished = anAgent({ signals: [judged('fail', 'Not finished')] })
+    const going = walk(someRules(reviewed))
+    for (const outcome of [unfinished, unfinished]) going.step(outcome)
+    expect(going.state()).toMatchObject({ failures: 0, next: { type: 'agent', stage: 'implement' } })
+    going.step(unfinished)
+    expect(going.state()).toMatchObject({ failures: 1, base: null, evidence: {} })
+    const detail = 'Implement iterations cannot set passes=true'
+    const broken = anAgent({ violations: [{ rule: 'backlog', path: '', detail }] })
+    const breaking = walk(someRules(reviewed))
+    breaking.step(broken)
+    expect(breaking.state()).toMatchObject({ failures: 1, base: null, evidence: {} })
+  })
+
+  it('mends a fix that breaks the gates without throwing the reviewed work away', () => {
+    const one = walk(someRules(reviewed))
+    for (const outcome of [submits, green, badReview, submits, red]) one.step(outcome)
+    expect(one.state()).toMatchObject({ failures: 0, next: { type: 'agent', stage: 'review-fix' } })
+    for (const outcome of [submits, green, aReviewer(judged('pass'))]) one.step(outcome)
+    expect(one.state().status).toBe('done')
   })
 
   it('counts each call as an iteration', () => {
     const one = walk(someRules(reviewed))
-    for (const outcome of [anAgent(), green, aReviewer()]) one.step(outcome)
+    for (const outcome of [submits, green, aReviewer(judged('pass'))]) one.step(outcome)
     expect(one.state().status).toBe('done')
     expect(runOf(reviewed, one).iterations).toBe(2)
   })
 })
 
 describe('pipeline', () => {
-  const coder = anAgent({ signals: [promised('IMPLEMENTATION_COMPLETE')] })
+  const committed = { ...aChange(['src/a.ts']), commits: ['c1'] }
+  const coder = anAgent({ signals: [promised('IMPLEMENTATION_COMPLETE')], change: committed })
   const reviewer = aReviewer(promised('REVIEW_COMPLETE'))
   const tester = anAgent({ signals: [promised('TESTS_COMPLETE')] })
   const qa = aReviewer(promised('QA_PASSED'))
@@ -284,7 +342,46 @@ describe('pipeline', () => {
       if (passes.length + 1 < one.state().pass || one.state().status !== 'open') passes.push(calls)
     }
     expect(passes).toEqual([15, 30, 45])
-    expect(one.state()).toMatchObject({ status: 'failed', pass: 3, note: 'Promise not found or malformed' })
+    const note = 'Ralph loop exceeded 15 iterations: Promise not found or malformed'
+    expect(one.state()).toMatchObject({ status: 'failed', pass: 3, note })
+    expect(one.state().exhausted).toMatchObject({ stage: 'coder', used: 15, limited: true, reason: note })
+  })
+
+  it('a bad end and a broken rule are the same stage again, a finding goes back to the coder', () => {
+    const late = anAgent({ ended: 'timeout', exit: null, change: aChange([]) })
+    const rule = 'read-only' as const
+    const meddled = { ...aReviewer(), violations: [{ rule, path: 'a', detail: 'Changed a' }] }
+    const one = walk(someRules(pipeline))
+    for (const outcome of [coder, late, meddled, aReviewer(rejects('no test')), coder, reviewer])
+      one.step(outcome)
+    expect(one.path).toEqual(['coder', 'reviewer', 'reviewer', 'reviewer', 'coder', 'reviewer'])
+    expect(one.state().stage).toBe('tester')
+    expect(one.state().visits).toMatchObject({ coder: 2, reviewer: 4 })
+  })
+
+  it('a loop is remembered from its first call on, over its iterations, until another stage begins', () => {
+    const one = walk(someRules(pipeline, 'none'))
+    expect(one.state().loop).toBeUndefined()
+    one.step(anAgent())
+    const { loop } = one.state()
+    expect(loop).toMatchObject({ stage: 'coder' })
+    one.step(anAgent())
+    expect(one.state().loop).toEqual(loop)
+    one.step(coder)
+    expect(one.state().loop).toBeUndefined()
+    one.step(reviewer)
+    one.step(tester)
+    expect(one.state().loop).toBeUndefined()
+  })
+
+  it('S2-52 money for a task ends it within a loop, and no requeue gives it more', () => {
+    const dear = anAgent({ usage: { costUsd: 3, inputTokens: null, outputTokens: null } })
+    const one = walk(someRules({ ...pipeline, limits: { ...pipeline.limits, taskCost: 5 } }, 'none'))
+    one.step(dear)
+    expect(one.state()).toMatchObject({ status: 'open', pass: 1 })
+    one.step(dear)
+    const note = 'Money for this task is used up: Promise not found or malformed'
+    expect(one.state()).toMatchObject({ status: 'failed', pass: 1, note })
   })
 })
 

@@ -8,6 +8,7 @@ import {
   dependencyProblems,
   isBegun,
   rank,
+  rankOf,
 } from '../../src/core/select.ts'
 import { newTaskState, type TaskState } from '../../src/core/state.ts'
 import { type Task, taskStatuses } from '../../src/core/task.ts'
@@ -115,6 +116,25 @@ it('a task that ended is begun only as long as its work waits to be put back', (
   const held = walk(someRules(stories, 'none'))
   held.effect(anAgent({ fault: { kind: 'auth', message: 'not logged in' } }))
   expect(isBegun(held.state())).toBe(false)
+})
+
+describe('rankOf', () => {
+  const workflow = { ...stories, select: 'priority' as const, first: ['review-fix', 'review'] }
+  const at = (stage: string | null, priority: number, status: TaskState['status'] = 'open') =>
+    rankOf(workflow, { ...newTaskState(aTask({ priority })), status, stage })
+
+  it('puts tasks at the stages that go first before all others, in their order, whatever their priority', () => {
+    expect(at('review-fix', 900_000)).toBeLessThan(at('review', 1))
+    expect(at('review', 900_000)).toBeLessThan(at('implement', 1))
+    expect(at('review', 1)).toBeLessThan(at('review', 2))
+    expect(at('review', 1, 'done')).toBe(at(null, 1))
+  })
+
+  it('is the plain rank where no stage goes first', () => {
+    const { first: _, ...plain } = workflow
+    const state = { ...newTaskState(aTask({ priority: 3 })), stage: 'review' }
+    expect(rankOf(plain, state)).toBe(rank('priority', state.task))
+  })
 })
 
 describe('G-18 dependencies', () => {

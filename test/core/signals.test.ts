@@ -191,9 +191,8 @@ describe('noise', () => {
       fc.property(text, text, (message, told) => {
         const lines = spokenLines(message, told).map(line => line.replaceAll('**', '').trim())
         for (const signal of readSignals(message, told)) {
-          const bare = { done: '<ralph>', promise: '<promise>', verdict: 'VERDICT', fail: '', learn: '' }[
-            signal.type
-          ]
+          const marks = { done: '<ralph>', promise: '<promise>', verdict: 'VERDICT' }
+          const bare = marks[signal.type as keyof typeof marks] ?? ''
           const legacy = 'legacy' in signal && signal.legacy
           assert(lines.some(line => line.toUpperCase().startsWith(legacy ? '[' : bare.toUpperCase())))
           assert.deepEqual(JSON.parse(JSON.stringify(signal)), signal)

@@ -236,13 +236,17 @@ function bookAgent({ world }: Simulation, stage: AgentStage, outcome: AgentOutco
   if (!clean) world.green = null
   const ended = outcome.exit === 0 && outcome.ended === 'exit' && outcome.fault === null
   const rejected = outcome.signals.some(
-    signal => signal.type === 'fail' || (signal.type === 'verdict' && !signal.pass),
+    signal =>
+      signal.type === 'fail' ||
+      signal.type === 'doubt' ||
+      (signal.type === 'judged' && signal.verdict !== 'pass') ||
+      (signal.type === 'verdict' && !signal.pass),
   )
   if (stage.review && clean && ended && !rejected && speaks(stage, outcome)) world.agreed = true
 }
 
 function speaks(stage: AgentStage, outcome: AgentOutcome): boolean {
-  return stage.signal.from === 'exit' || stage.signal.from === 'backlog' || outcome.signals.length > 0
+  return stage.signal.from === 'exit' || outcome.signals.length > 0
 }
 
 function bookGates({ world }: Simulation, outcome: CommandsOutcome): void {

@@ -5,7 +5,19 @@ import { judgeAgent, type Verdict } from '../../src/core/verdict.ts'
 import type { AgentStage, SignalRule } from '../../src/core/workflow.ts'
 import { stories } from '../../src/presets/stories.ts'
 import { agent } from '../../src/presets/vocabulary.ts'
-import { anAgent, approves, aTask, done, failed, promised, rejects, someRules, walk } from './build.ts'
+import {
+  aChange,
+  anAgent,
+  approves,
+  aTask,
+  done,
+  failed,
+  judged,
+  promised,
+  rejects,
+  someRules,
+  walk,
+} from './build.ts'
 
 function stage(signal: SignalRule): AgentStage {
   return agent({ role: 'r', may: 'write', prompt: 'p', signal, on: { pass: 'done', fail: 'retry' } })
@@ -25,6 +37,8 @@ function says(message: string, legacy = true): Omit<Verdict, 'detail'> {
 
 const pass = { verdict: 'pass', reason: '' }
 const fail = (reason: string) => ({ verdict: 'fail', reason })
+/** Nothing worth hearing was said; where a stage has no way for that, it is a failure like any other. */
+const unheard = (reason: string) => ({ verdict: 'unclear', reason })
 const silent = { verdict: 'unclear', reason: 'No completion signal in output' }
 const claim: Signal[] = [done('8.3')]
 
@@ -38,7 +52,7 @@ describe('S4-41 how the agent ended comes before what it said', () => {
     [{ exit: null, killed: 'SIGSEGV' }, 'Agent was killed by SIGSEGV'],
     [{ fault: { kind: 'crash', message: 'claude crashed: out of memory' } }, 'claude crashed: out of memory'],
   ])('%j', (end, reason) => {
-    expect(judge({ ...end, signals: claim })).toEqual(fail(reason))
+    expect(judge({ ...end, signals: claim })).toEqual(unheard(reason))
   })
 
   it('exit code 0: the output is parsed', () => {
@@ -107,25 +121,56 @@ describe('the other ways to speak', () => {
   })
 
   it('a review passes only by a plain word, the last one given', () => {
-    for (const from of ['verdict', 'report'] as const) {
-      expect(judge({ signals: [approves] }, { from })).toEqual(pass)
-      expect(judge({ signals: [rejects('no test')] }, { from })).toEqual(fail('no test'))
-      expect(judge({ signals: [rejects('')] }, { from })).toEqual(fail('Review found issues'))
-      expect(judge({ signals: [approves, rejects('wait')] }, { from })).toEqual(fail('wait'))
-      expect(judge({ signals: [] }, { from })).toEqual(fail('Review gave no verdict'))
+    const rule: SignalRule = { from: 'verdict' }
+    expect(judge({ signals: [approves] }, rule)).toEqual(pass)
+    expect(judge({ signals: [rejects('no test')] }, rule)).toEqual(fail('no test'))
+    expect(judge({ signals: [rejects('')] }, rule)).toEqual(fail('Review found issues'))
+    expect(judge({ signals: [approves, rejects('wait')] }, rule)).toEqual(fail('wait'))
+    expect(judge({ signals: [] }, rule)).toEqual(fail('Review gave no verdict'))
+  })
+
+  it('a report and an edit of the backlog are what the layout read in them, and nothing else counts', () => {
+    for (const from of ['report', 'backlog'] as const) {
+      expect(judge({ signals: [judged('pass')] }, { from })).toEqual(pass)
+      expect(judge({ signals: [approves, judged('fail', 'no test')] }, { from })).toEqual(fail('no test'))
+      expect(judge({ signals: [judged('unclear', 'not written')] }, { from })).toEqual({
+        verdict: 'unclear',
+        reason: 'not written',
+      })
+      expect(judge({ signals: [approves] }, { from })).toEqual(fail('Wrote no verdict'))
     }
   })
 
-  it('an exit code alone, or the backlog’s own edit', () => {
+  it('a doubt, a rejection or a missing commit takes a promise back', () => {
+    const coder: SignalRule = { ...promise, verify: { contradictions: true, fact: 'commit' } }
+    const kept = [promised('QA_PASSED')]
+    expect(judge({ signals: kept, change: { ...aChange(['a.ts']), commits: ['c1'] } }, coder)).toEqual(pass)
+    expect(judge({ signals: kept }, coder)).toEqual({
+      verdict: 'unclear',
+      reason: 'No commit detected: HEAD did not move',
+    })
+    const doubt = {
+      type: 'doubt' as const,
+      reason: 'Output contains contradictions to promise',
+      text: 'TODO: x',
+    }
+    expect(judge({ signals: [...kept, doubt] }, coder)).toEqual({
+      verdict: 'unclear',
+      reason: 'Output contains contradictions to promise: TODO: x',
+    })
+    expect(judge({ signals: [...kept, rejects('no test')] }, coder)).toEqual(fail('no test'))
+  })
+
+  it('an exit code alone', () => {
     expect(judge({ signals: [] }, { from: 'exit' })).toEqual(pass)
-    expect(judge({ signals: [] }, { from: 'backlog' })).toEqual(pass)
-    expect(judge({ exit: 2 }, { from: 'exit' })).toEqual(fail('Agent exited with code 2'))
+    expect(judge({ exit: 2 }, { from: 'exit' })).toEqual(unheard('Agent exited with code 2'))
+    expect(judge({ signals: [rejects('no test')] }, { from: 'exit' })).toEqual(fail('no test'))
   })
 
   it('a broken rule outweighs every claim', () => {
     const detail = 'Changed the protected file specs/a.md'
     const one = { rule: 'protected-file' as const, path: 'specs/a.md', detail }
-    expect(judge({ signals: claim, violations: [one] })).toEqual(fail(detail))
-    expect(judge({ signals: claim, violations: [one, one, one] })).toEqual(fail(`${detail} (and 2 more)`))
+    expect(judge({ signals: claim, violations: [one] })).toEqual(unheard(detail))
+    expect(judge({ signals: claim, violations: [one, one, one] })).toEqual(unheard(`${detail} (and 2 more)`))
   })
 })

@@ -8,10 +8,12 @@ afterEach(() => project?.cleanup())
 
 describe('several engines on one backlog', () => {
   it('S0-03 three loops of `ralph step` side by side: 500 steps, every one of them once', async () => {
-    const ids = Array.from({ length: 250 }, (_, index) => `${1 + Math.floor(index / 50)}.${1 + (index % 50)}`)
+    // Four steps each, and not one for two: every step reads the whole backlog, and hundreds of stories only cost time.
+    const ids = Array.from({ length: 125 }, (_, index) => `${1 + Math.floor(index / 25)}.${1 + (index % 25)}`)
+    const gaveUp = 'echo "<ralph>FAIL $task: no idea</ralph>"'
     const made = crashProject({
       stories: Object.fromEntries(ids.map(id => [id, {}])),
-      plays: { '*': 'answer; claim' },
+      plays: { '*:1': gaveUp, '*:2': gaveUp, '*': 'answer; claim' },
       config: ['limits: { iterations: 1000 }'],
       verify: 'none',
     })
@@ -20,7 +22,7 @@ describe('several engines on one backlog', () => {
 
     const events = await journal(made)
     expect(inOrder(events)).toEqual([])
-    // A story takes two steps: the agent's, then the proof and the settling.
+    // Three attempts, of which two fail and are put back, then the proof and the settling.
     const steps = loops.flat().filter(step => step.includes('implement') || step.includes('done, '))
     expect(steps).toHaveLength(500)
     expect(Math.min(...loops.map(loop => loop.length)), 'each loop had its share').toBeGreaterThan(50)
@@ -28,6 +30,11 @@ describe('several engines on one backlog', () => {
       const kinds = events.filter(one => one.stream === id).map(({ event }) => kindOf(event))
       expect(kinds, id).toEqual([
         'task.added',
+        ...[1, 2].flatMap(() => [
+          'step.started implement',
+          'step.finished implement',
+          'step.finished @restore',
+        ]),
         'step.started implement',
         'step.finished implement',
         'step.finished verify',
@@ -35,8 +42,8 @@ describe('several engines on one backlog', () => {
       ])
     }
     const started = events.flatMap(({ event }) => (event.type === 'step.started' ? [event.step] : []))
-    expect(new Set(started).size).toBe(250)
-    expect(callsSeen(made)).toEqual(ids.map(id => `${id}:1`))
+    expect(new Set(started).size).toBe(375)
+    expect(callsSeen(made)).toEqual(ids.flatMap(id => [1, 2, 3].map(attempt => `${id}:${attempt}`)))
     expect(overlaps(made)).toEqual([])
     expect(aliveAgents(made)).toEqual([])
     const subjects = made.git('log', '--format=%s').trim().split('\n').reverse()

@@ -23,8 +23,8 @@ import {
   honest,
 } from './crash-project.ts'
 import { endState } from './end-state.ts'
+import { comesThrough, inPlace } from './undisturbed.ts'
 
-const args = ['run', '--in-place']
 const both = { completed_stories: ['1.1', '1.2'], current_story: null, retry_count: 0 }
 
 let made: CrashProject
@@ -37,38 +37,37 @@ async function halfDone(): Promise<void> {
     plays: { '*': honest },
   })
   dirtyAsUser(made)
-  const { code, stdout, stderr } = await ralph(made, [...args, '-s', '1.1'])
-  expect(code, stdout + stderr).toBe(0)
+  await comesThrough(made, [...inPlace, '-s', '1.1'])
 }
 
 function database(): string {
   return path.join(made.root, '.ralph', 'ralph.db')
 }
 
-/** How many events can be saved; null: it cannot be read at all, and the preset's own files must do. */
-type Damage = { name: string; saves: RegExp | null; harm: () => void }
+/** Whether events can be saved, or else the preset's own files must do; null: that depends on what lies where it hits. */
+type Damage = { name: string; saves: boolean | null; harm: () => void }
 
 const damages: Damage[] = [
   {
     name: 'cut off',
-    saves: /^saved [1-9]\d* events/u,
+    saves: true,
     harm: () => truncateSync(database(), pageAt(0.8)),
   },
   {
     name: 'cut off after its first page',
-    saves: /^saved 0 events/u,
+    saves: false,
     harm: () => truncateSync(database(), 4096 + 100),
   },
-  { name: 'overwritten at its start', saves: null, harm: () => overwrite(0, noise(200)) },
+  { name: 'overwritten at its start', saves: false, harm: () => overwrite(0, noise(200)) },
   {
     name: 'overwritten in the middle',
-    saves: /^saved \d+ events/u,
+    saves: null,
     harm: () => overwrite(pageAt(0.3), noise(pageAt(0.6) - pageAt(0.3))),
   },
-  { name: 'emptied', saves: null, harm: () => truncateSync(database(), 0) },
+  { name: 'emptied', saves: false, harm: () => truncateSync(database(), 0) },
   {
     name: 'replaced by a text',
-    saves: null,
+    saves: false,
     harm: () => writeFileSync(database(), 'nothing to see here\n'.repeat(500)),
   },
 ]
@@ -122,10 +121,12 @@ describe('a damaged journal', () => {
       const doctor = await ralph(made, ['doctor'])
       expect(doctor.code).toBe(1)
       const salvaged = await ralph(made, ['doctor', '--salvage', 'saved.db'])
-      expect(salvaged.code, salvaged.stdout + salvaged.stderr).toBe(saves ? 0 : 1)
-      if (saves) {
+      const saved = salvaged.code === 0
+      expect([0, 1], salvaged.stdout + salvaged.stderr).toContain(salvaged.code)
+      if (saves !== null) expect(saved, salvaged.stdout + salvaged.stderr).toBe(saves)
+      if (saved) {
         expect(doctor.stdout).toContain('ralph doctor --salvage')
-        expect(salvaged.stdout).toMatch(saves)
+        expect(salvaged.stdout).toMatch(/^saved [1-9]\d* events/u)
         renameSync(path.join(made.root, 'saved.db'), database())
       } else {
         expect(doctor.stdout).toContain('Move it away')
@@ -155,8 +156,7 @@ describe('a damaged journal', () => {
   })
 
   async function expectGoesOn(): Promise<void> {
-    const again = await ralph(made, ['run'])
-    expect(again.code, again.stdout + again.stderr).toBe(0)
+    await comesThrough(made, ['run'])
     expect(state(made).completed_stories.sort()).toEqual(ids)
     expect((await endState(made)).journal).toBe('sound')
     expect(made.git('log', '--format=%s').trim().split('\n')).toHaveLength(10)
@@ -177,8 +177,7 @@ describe('a lost .ralph', () => {
   it('S4-66 deleted between two runs: progress.txt is enough to go on', async () => {
     await halfDone()
     rmSync(path.join(made.root, '.ralph'), { recursive: true })
-    const { code, stdout, stderr } = await ralph(made, args)
-    expect(code, stdout + stderr).toBe(0)
+    const { stdout } = await comesThrough(made)
     expect(state(made)).toEqual(both)
     expect(attemptsSeen(made).at(-1)).toBe('1.2:1')
     expect(callsSeen(made)).toHaveLength(2)
@@ -193,8 +192,7 @@ describe('a lost .ralph', () => {
       .find(one => one.startsWith('[DONE]'))
     writeFileSync(path.join(made.root, 'progress.txt'), `${made.read('progress.txt')}${line}\n${line}\n`)
     rmSync(path.join(made.root, '.ralph'), { recursive: true })
-    const { code, stdout, stderr } = await ralph(made, args)
-    expect(code, stdout + stderr).toBe(0)
+    await comesThrough(made)
     expect(state(made)).toEqual(both)
     expect(callsSeen(made)).toHaveLength(2)
   })
@@ -205,8 +203,7 @@ describe('a lost .ralph', () => {
       plays: { '1.1:1': honest, '1.2:1': `rm -rf .ralph; ${honest}`, '*': honest },
     })
     dirtyAsUser(made)
-    const { code, stdout, stderr } = await ralph(made, args)
-    expect(code, stdout + stderr).toBe(0)
+    const { stdout } = await comesThrough(made)
     expect(stdout).toMatch(/Deleted or replaced the journal/u)
     expect(state(made)).toEqual(both)
     expect(attemptsSeen(made)).toEqual(['1.1:1', '1.2:1', '1.2:2'])
@@ -224,8 +221,7 @@ describe('a lost .ralph', () => {
       plays: { '*': honest },
       verify: '["rm -rf .ralph", "sh check.sh"]',
     })
-    const { code, stdout, stderr } = await ralph(made, ['run'])
-    expect(code, stdout + stderr).toBe(0)
+    const { stdout } = await comesThrough(made, ['run'])
     expect(stdout).toContain('a gate deleted .ralph/')
     expect(state(made)).toEqual(both)
     expect(attemptsSeen(made)).toEqual(['1.1:1', '1.2:1'])
@@ -239,11 +235,10 @@ describe('a lost .ralph', () => {
     await halfDone()
     const copy = path.join(made.outside, 'copy')
     cpSync(path.join(made.root, '.ralph'), copy, { recursive: true })
-    expect((await ralph(made, args)).code).toBe(0)
+    await comesThrough(made)
     rmSync(path.join(made.root, '.ralph'), { recursive: true })
     cpSync(copy, path.join(made.root, '.ralph'), { recursive: true })
-    const { code, stdout, stderr } = await ralph(made, args)
-    expect(code, stdout + stderr).toBe(0)
+    await comesThrough(made)
     expect(state(made)).toEqual(both)
     expect((await endState(made)).journal).toBe('sound')
   })

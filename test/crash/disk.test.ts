@@ -1,6 +1,7 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { makeReadOnly, smallDisk } from '../contracts/store/mount.ts'
 import { type Ended, ralph } from '../helpers/ralph.ts'
 import {
   aliveAgents,
@@ -10,10 +11,8 @@ import {
   dirtyAsUser,
   honest,
 } from './crash-project.ts'
-import { inFolder, readOnly, smallDisk } from './disks.ts'
 import { type EndState, endState } from './end-state.ts'
-
-const args = ['run', '--in-place']
+import { comesThrough, inPlace, undisturbed } from './undisturbed.ts'
 
 /** The first agent fills the disk but for `left` kilobytes; its successors find it as it is. */
 function project(left: number | null): CrashProject {
@@ -33,11 +32,7 @@ describe('a full disk', () => {
   let disk: ReturnType<typeof smallDisk> | null = null
   let expected: EndState
   beforeAll(async () => {
-    const undisturbed = project(null)
-    const { code, stdout, stderr } = await ralph(undisturbed, args)
-    expect(code, stdout + stderr).toBe(0)
-    expected = await endState(undisturbed)
-    undisturbed.cleanup()
+    expected = (await undisturbed(project(null))).end
   })
   afterEach(() => {
     disk?.remove()
@@ -49,15 +44,14 @@ describe('a full disk', () => {
     async left => {
       disk = smallDisk(16)
       const made = inFolder(disk.folder, () => project(left))
-      const first = await ralph(made, args)
+      const first = await ralph(made, inPlace)
       expect([0, 1], first.stdout + first.stderr).toContain(first.code)
       if (left < 16) expect(first.code).toBe(1)
       if (first.code === 1) expectPlain(first, /full|No space left/iu)
       expect(aliveAgents(made)).toEqual([])
 
       rmSync(path.join(made.outside, 'filler'))
-      const second = await ralph(made, args)
-      expect(second.code, second.stdout + second.stderr).toBe(0)
+      await comesThrough(made)
       expect(await endState(made)).toEqual(expected)
       expect(attemptsSeen(made).at(-1)).toBe('1.2:1')
     },
@@ -68,16 +62,27 @@ describe('a full disk', () => {
     disk = smallDisk(16)
     const made = inFolder(disk.folder, () => project(null))
     fill(made)
-    const ended = await ralph(made, args)
+    const ended = await ralph(made, inPlace)
     expect(ended.code).toBe(1)
     expectPlain(ended, /full|No space left/iu)
     expect(attemptsSeen(made)).toEqual([])
     rmSync(path.join(made.outside, 'filler'))
-    const second = await ralph(made, args)
-    expect(second.code, second.stdout + second.stderr).toBe(0)
+    await comesThrough(made)
     expect(await endState(made)).toEqual(expected)
   })
 })
+
+/** Runs `make` with another place for temporary folders. */
+function inFolder<T>(folder: string, make: () => T): T {
+  const before = process.env.TMPDIR
+  process.env.TMPDIR = folder
+  try {
+    return make()
+  } finally {
+    if (before === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = before
+  }
+}
 
 function fill(where: CrashProject): void {
   const file = openSync(path.join(where.outside, 'filler'), 'w')
@@ -110,17 +115,17 @@ function expectPlain(ended: Ended, what: RegExp): void {
 describe('a read-only .ralph', () => {
   it('H-30 is told in plain words, and nothing is started', async () => {
     const made = project(null)
-    expect((await ralph(made, [...args, '-s', '1.1'])).code).toBe(0)
-    const unmount = readOnly(path.join(made.root, '.ralph'))
+    await comesThrough(made, [...inPlace, '-s', '1.1'])
+    const unmount = makeReadOnly(path.join(made.root, '.ralph'))
     try {
-      const ended = await ralph(made, args)
+      const ended = await ralph(made, inPlace)
       expect(ended.code).toBe(1)
       expectPlain(ended, /read-only|cannot be written/u)
       expect(attemptsSeen(made)).toEqual(['1.1:1'])
     } finally {
       unmount()
     }
-    expect((await ralph(made, args)).code).toBe(0)
+    await comesThrough(made)
     made.cleanup()
   })
 })

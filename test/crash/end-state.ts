@@ -55,7 +55,7 @@ export type EndState = {
 }
 
 /** A fold without what time and object names make different. */
-function foldOf(state: TaskState): unknown {
+export function foldOf(state: TaskState): unknown {
   const { evidence, spent, ...rest } = state
   const { status, stage, next, step, pass, failures, visits, taken, base, stuck, learnings, faults } = rest
   return {
@@ -63,7 +63,7 @@ function foldOf(state: TaskState): unknown {
     base: base?.branch,
     ...{ steering: state.steering, note: state.note, calls: spent.calls },
     baseline: state.baseline?.map(({ command, exit, own }) => ({ command, exit, own })),
-    recent: state.recent.map(({ at: _, ...failure }) => failure),
+    recent: state.recent.map(({ at: _, tree: __, ...failure }) => failure),
     history: state.history.map(({ at: _, ...row }) => row),
     evidence: {
       files: evidence.change?.files,
@@ -91,7 +91,7 @@ async function keptWork(project: TestProject, log: Log): Promise<string[]> {
 }
 
 /** Every file of the project, byte for byte, but those that hold times or belong to git. */
-function contents(root: string): Record<string, string> {
+export function contents(root: string): Record<string, string> {
   const skipped = /^(?:\.git|\.ralph)(?:\/|$)|^progress\.txt$|^ralph\.log$/u
   return Object.fromEntries(
     allFiles(root)
@@ -101,7 +101,7 @@ function contents(root: string): Record<string, string> {
 }
 
 /** Half-written files and locks that somebody would stumble over. Ralph's own folders of a step may hold remains. */
-function litter(root: string): string[] {
+export function litter(root: string): string[] {
   return allFiles(root).filter(
     name => /\.tmp$|\.lock$|\.ralph-\d+$/u.test(name) && !/^\.ralph\/(?:git|runs)\//u.test(name),
   )

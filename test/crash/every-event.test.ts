@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { crashAgainAndAgain, crashEverywhere, type Reference, reference } from './every-point.ts'
+import { crashAgainAndAgain, crashEverywhere, reference } from './every-point.ts'
+import type { Reference } from './undisturbed.ts'
 
 describe('kill -9 right after an event is durable', () => {
   let expected: Reference

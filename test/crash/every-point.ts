@@ -1,15 +1,8 @@
 import { expect } from 'vitest'
 import { errorText } from '../../src/core/errors.ts'
-import { ralph, startRalph } from '../helpers/ralph.ts'
-import {
-  aliveAgents,
-  attemptsSeen,
-  type CrashProject,
-  crashProject,
-  dirtyAsUser,
-  overlaps,
-} from './crash-project.ts'
-import { type EndState, endState } from './end-state.ts'
+import { startRalph } from '../helpers/ralph.ts'
+import { attemptsSeen, type CrashProject, crashProject, dirtyAsUser } from './crash-project.ts'
+import { comesThrough, expectSameEnd, inPlace, type Reference, undisturbed } from './undisturbed.ts'
 
 /** Two stories in which about everything happens that an engine can be cut off in. */
 export function busyProject(): CrashProject {
@@ -33,33 +26,21 @@ export function busyProject(): CrashProject {
   return project
 }
 
-const args = ['run', '--in-place']
-
-export type Reference = { end: EndState; attempts: string[] }
-
-/** How it ends when nobody interferes. */
+/** The comparison is worth something only if the run was as eventful as it was meant to be. */
 export async function reference(): Promise<Reference> {
-  const project = busyProject()
-  try {
-    const { code, stdout, stderr } = await ralph(project, args, { timeout: 60_000 })
-    expect(code, stdout + stderr).toBe(0)
-    const end = await endState(project)
-    // The comparison is worth something only if the run was as eventful as it was meant to be.
-    expect(end.commits.map(line => line.replace(/^\S+ /u, ''))).toEqual([
-      'Test Story 1.2: Answer',
-      'Test Story 1.1: Answer',
-      'Test feat: answer 1.1',
-      'Test first',
-    ])
-    expect(end.progress.filter(line => /^\[FAIL\]/u.test(line))).toHaveLength(2)
-    expect(end.journal).toBe('sound')
-    expect(end.staged).toContain('staged by the user')
-    expect(end.staged).not.toContain('and not yet staged')
-    expect(end.litter).toEqual([])
-    return { end, attempts: attemptsSeen(project) }
-  } finally {
-    project.cleanup()
-  }
+  const { end, attempts } = await undisturbed(busyProject())
+  expect(end.commits.map(line => line.replace(/^\S+ /u, ''))).toEqual([
+    'Test Story 1.2: Answer',
+    'Test Story 1.1: Answer',
+    'Test feat: answer 1.1',
+    'Test first',
+  ])
+  expect(end.progress.filter(line => /^\[FAIL\]/u.test(line))).toHaveLength(2)
+  expect(end.journal).toBe('sound')
+  expect(end.staged).toContain('staged by the user')
+  expect(end.staged).not.toContain('and not yet staged')
+  expect(end.litter).toEqual([])
+  return { end, attempts }
 }
 
 /** Tries every point of a kind, some at a time, and tells of all that went wrong. Gives the number of points. */
@@ -91,8 +72,7 @@ async function crashAt(point: string, expected: Reference): Promise<boolean> {
   try {
     const first = await crash(project, point)
     if (!first) return false
-    const { code, stdout, stderr } = await ralph(project, args, { timeout: 60_000 })
-    expect(code, `${point}: ${stdout}${stderr}`).toBe(0)
+    await comesThrough(project)
     await expectSame(project, point, expected)
     return true
   } finally {
@@ -111,8 +91,7 @@ export async function crashAgainAndAgain(point: string, expected: Reference): Pr
     }
     await expectSame(project, point, expected)
     // Nothing of all this is in the way of a run that has nothing left to do.
-    const { code, stdout, stderr } = await ralph(project, args)
-    expect(code, stdout + stderr).toBe(0)
+    await comesThrough(project)
     await expectSame(project, point, expected)
     return crashes
   } finally {
@@ -121,7 +100,7 @@ export async function crashAgainAndAgain(point: string, expected: Reference): Pr
 }
 
 async function crash(project: CrashProject, point: string): Promise<boolean> {
-  const running = startRalph(project, args, { env: { RALPH_CRASH: point } })
+  const running = startRalph(project, inPlace, { env: { RALPH_CRASH: point } })
   const timer = setTimeout(() => running.kill('SIGTERM'), 60_000)
   const { code, stdout, stderr } = await running.ended
   clearTimeout(timer)
@@ -131,14 +110,6 @@ async function crash(project: CrashProject, point: string): Promise<boolean> {
 }
 
 async function expectSame(project: CrashProject, point: string, expected: Reference): Promise<void> {
-  const end = await endState(project)
-  // Part by part: a difference is easier to read.
-  for (const part of Object.keys(end) as (keyof EndState)[]) {
-    const found = JSON.stringify(end[part])
-    const what = `${part} after a crash at ${point}: ${found} instead of ${JSON.stringify(expected.end[part])}\n${project.read('ralph.log')}`
-    expect(end[part], what).toEqual(expected.end[part])
-  }
+  await expectSameEnd(project, expected.end, `after a crash at ${point}`)
   expect(attemptsSeen(project), `attempts after a crash at ${point}`).toEqual(expected.attempts)
-  expect(overlaps(project), `agents side by side after a crash at ${point}`).toEqual([])
-  expect(aliveAgents(project)).toEqual([])
 }

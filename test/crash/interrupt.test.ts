@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type RunningRalph, ralph, startRalph, until } from '../helpers/ralph.ts'
+import { type RunningRalph, startRalph, until } from '../helpers/ralph.ts'
 import {
   aliveAgents,
   attemptsSeen,
@@ -13,8 +13,7 @@ import {
   honest,
 } from './crash-project.ts'
 import { endState } from './end-state.ts'
-
-const args = ['run', '--in-place']
+import { comesThrough, inPlace } from './undisturbed.ts'
 
 let made: CrashProject
 let engine: RunningRalph | null = null
@@ -48,7 +47,7 @@ const hangsDeaf = 'trap "" TERM INT HUP; : >"$out/hung"; while :; do sleep 1; do
 
 async function atWork(hang: string): Promise<RunningRalph> {
   const where = project(hang)
-  engine = startRalph(where, args)
+  engine = startRalph(where, inPlace)
   await until('the agent', () => existsSync(path.join(where.outside, 'hung')))
   // One more look of the engine at the children, so that it knows them by name.
   await delay(300)
@@ -65,8 +64,7 @@ function expectUndisturbed(): void {
 }
 
 async function expectGoesOn(): Promise<void> {
-  const next = await ralph(made, args)
-  expect(next.code, next.stdout + next.stderr).toBe(0)
+  await comesThrough(made)
   expect(callsSeen(made)).toEqual(['1.1:1', '1.1:1'])
   expect(attemptsSeen(made)).toEqual(['1.1:1'])
   expect(made.read('progress.txt')).not.toContain('[FAIL]')
@@ -126,8 +124,7 @@ describe('Ctrl-C', () => {
     const ended = await engine.ended
     expect(ended.code, ended.stdout + ended.stderr).toBe(130)
     expect(made.read('work/1.1.txt')).toBe('answer 1.1\n')
-    const next = await ralph(made, ['run'])
-    expect(next.code, next.stdout + next.stderr).toBe(0)
+    await comesThrough(made, ['run'])
     expect(callsSeen(made)).toEqual(['1.1:1'])
     expect(made.read('progress.txt')).not.toContain('[FAIL]')
   })
@@ -143,8 +140,7 @@ describe('Ctrl-C', () => {
       expect([130, null], ended.stdout + ended.stderr).toContain(ended.code)
       expect(ended.stderr).not.toContain('internal error')
     }
-    const next = await ralph(made, ['run'])
-    expect(next.code, next.stdout + next.stderr).toBe(0)
+    await comesThrough(made, ['run'])
     expect(made.read('progress.txt')).toMatch(/^\[DONE\] Story 1\.1/u)
   })
 })

@@ -1,18 +1,14 @@
 import { expect } from 'vitest'
-import { ralph, startRalph } from '../helpers/ralph.ts'
+import { startRalph } from '../helpers/ralph.ts'
 import {
-  aliveAgents,
   attemptsSeen,
   type CrashProject,
   callsSeen,
   crashProject,
   dirtyAsUser,
   honest,
-  overlaps,
 } from './crash-project.ts'
-import { type EndState, endState } from './end-state.ts'
-
-const args = ['run', '--in-place']
+import { expectSameEnd, inPlace, undisturbed } from './undisturbed.ts'
 
 /**
  * Starts an engine and kills it with -9 at a random moment, again and again. Whenever a backlog is finished in spite of
@@ -20,17 +16,15 @@ const args = ['run', '--in-place']
  */
 export async function killAtRandom(options: { kills: number; seed: number }): Promise<void> {
   const random = generator(options.seed)
-  const expected = await undisturbed()
+  const expected = await undisturbed(backlog())
   let kills = 0
   let calls = 0
   while (kills < options.kills) {
     const project = backlog()
     try {
       kills += await torment(project, random, options.kills - kills)
-      expect(await endState(project), told(options.seed, project)).toEqual(expected.end)
-      expect(attemptsSeen(project), told(options.seed, project)).toEqual(expected.attempts)
-      expect(overlaps(project), told(options.seed, project)).toEqual([])
-      expect(aliveAgents(project)).toEqual([])
+      await expectSameEnd(project, expected.end, `with seed ${options.seed}`)
+      expect(attemptsSeen(project), `seed ${options.seed}`).toEqual(expected.attempts)
       calls += callsSeen(project).length - expected.attempts.length
     } finally {
       project.cleanup()
@@ -38,10 +32,6 @@ export async function killAtRandom(options: { kills: number; seed: number }): Pr
   }
   // If hardly any kill met an agent at work, this has shown little.
   expect(calls, 'agents that were cut off').toBeGreaterThan(options.kills / 20)
-}
-
-function told(seed: number, project: CrashProject): string {
-  return `seed ${seed}\n${project.read('ralph.log').slice(-20_000)}`
 }
 
 /** Eight stories: children that would live on, failures, lies, commits and work left uncommitted. */
@@ -64,25 +54,12 @@ function backlog(): CrashProject {
   return project
 }
 
-type Expected = { end: EndState; attempts: string[] }
-
-async function undisturbed(): Promise<Expected> {
-  const project = backlog()
-  try {
-    const { code, stdout, stderr } = await ralph(project, args, { timeout: 100_000 })
-    expect(code, stdout + stderr).toBe(0)
-    return { end: await endState(project), attempts: attemptsSeen(project) }
-  } finally {
-    project.cleanup()
-  }
-}
-
 /** Kills until the backlog is done, or until it was enough: then the last engine is left in peace. Gives the number of kills. */
 async function torment(project: CrashProject, random: () => number, most: number): Promise<number> {
   let kills = 0
   for (;;) {
-    const running = startRalph(project, args)
-    const stop = kills < most ? killLater(running, random) : () => undefined
+    const running = startRalph(project, inPlace)
+    const stop = kills < most ? killLater(running, project, random) : () => undefined
     const { code, stdout, stderr } = await running.ended
     stop()
     expect([0, null], stdout + stderr).toContain(code)
@@ -91,18 +68,29 @@ async function torment(project: CrashProject, random: () => number, most: number
   }
 }
 
-/** Sometimes while it starts, mostly while it works; counted from its first word, so that a slow machine does not matter. */
-function killLater(running: ReturnType<typeof startRalph>, random: () => number): () => void {
-  const early = random() < 0.25
-  const wait = 20 + random() * (early ? 300 : 980)
+/**
+ * Sometimes while it starts, mostly while it works, and sometimes while an agent does. Counted from its start, its first
+ * word, or the agent's first sign, so that a slow machine does not matter.
+ */
+function killLater(
+  running: ReturnType<typeof startRalph>,
+  project: CrashProject,
+  random: () => number,
+): () => void {
+  const kind = random()
+  const calls = callsSeen(project).length
+  const [begun, longest] =
+    kind < 0.25
+      ? [() => true, 300]
+      : kind < 0.75
+        ? [() => running.stdout() !== '', 980]
+        : [() => callsSeen(project).length > calls, 150]
+  const wait = 20 + random() * longest
   let timer: NodeJS.Timeout | undefined
-  const begin = () => {
-    timer = setTimeout(() => running.kill('SIGKILL'), wait)
-  }
   const looking = setInterval(() => {
-    if (!early && running.stdout() === '') return
+    if (!begun()) return
     clearInterval(looking)
-    begin()
+    timer = setTimeout(() => running.kill('SIGKILL'), wait)
   }, 5)
   return () => {
     clearInterval(looking)

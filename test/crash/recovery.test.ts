@@ -58,6 +58,10 @@ describe('after kill -9 in the middle of an agent', () => {
       'git switch -qc other; echo a >src/existing.txt; git commit -qam a; git switch -q main; echo b >src/existing.txt; git commit -qam b; git merge other >/dev/null',
     ],
     ['has left locks of git', ': >.git/index.lock; : >.git/HEAD.lock; : >.git/refs/heads/main.lock'],
+    [
+      'has left a lock on a reference of Ralph',
+      'mkdir -p .git/refs/ralph/steps/r; : >.git/refs/ralph/steps/r/0001.lock',
+    ],
     ['has spoilt the index', 'echo nonsense >.git/index'],
   ])('G-11 which %s: the next run goes on, without being asked for anything', async (_, mess) => {
     await killedAfter(mess)

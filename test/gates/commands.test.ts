@@ -56,16 +56,24 @@ describe('runCommands', () => {
     expect(marks[2]).not.toBe(marks[0])
   })
 
-  it('keeps only the end of a long output, and says how much came before', async () => {
+  it('S3-T15 S3-25 keeps a hundred lines; of more the first and the last fifty, and says how many it dropped', async () => {
     project = bench()
-    const [many, wide] = await run(project, [
+    const [hundred, one, many, wide] = await run(project, [
+      'seq 1 100; exit 1',
+      'seq 1 101; exit 1',
       'seq 1 5000; exit 1',
       'node -e "for (let i = 0; i < 60; i++) console.log(i + \'x\'.repeat(1500))"',
     ])
     const lines = many?.tail.split('\n') ?? []
-    expect(lines).toHaveLength(99)
-    expect(lines[0]).toBe('[... 4902 lines truncated ...]')
-    expect(lines.at(-1)).toBe('5000')
+    const numbers = (from: number, to: number) =>
+      Array.from({ length: to - from + 1 }, (_, index) => String(from + index))
+    expect(hundred?.tail.split('\n')).toEqual(numbers(1, 100))
+    expect(one?.tail.split('\n')).toEqual([
+      ...numbers(1, 50),
+      '[... 1 lines truncated ...]',
+      ...numbers(52, 101),
+    ])
+    expect(lines).toEqual([...numbers(1, 50), '[... 4900 lines truncated ...]', ...numbers(4951, 5000)])
     expect(Buffer.byteLength(wide?.tail ?? '')).toBeLessThan(16_100)
     expect(wide?.tail).toMatch(/^\[\.\.\. 50 lines truncated/u)
     expect(wide?.tail.split('\n').at(-1)).toMatch(/^59x/u)

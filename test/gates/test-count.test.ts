@@ -12,7 +12,11 @@ const recorded = (name: string) => readFileSync(join(fixtures, `${name}.txt`), '
 
 type Expected = [passed: number, failed: number, skipped: number, ...names: string[]]
 
-/** Recorded from the real runners, except dotnet, modern gradle, nextest, gotestsum, pest, karma, test-unit and the cache of turbo (from their documentation). */
+/**
+ * Recorded from the real runners, except those that were not at hand: dotnet, modern gradle, maven with several modules,
+ * nextest, gotestsum, pest, karma, test-unit and the cache of turbo are written by hand, after what is known of their
+ * output. They show that the counter reads that form, not that the runner prints it.
+ */
 const expected: Record<string, Expected | null> = {
   vitest: [3, 1, 2, 'a.test.ts > sum > fails here'],
   'vitest-verbose': [3, 1, 2, 'a.test.ts > sum > fails here'],

@@ -4,6 +4,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { commitAside, commitPaths } from '../../src/git/commit.ts'
 import { openRepository } from '../../src/git/repository.ts'
 import { busyProject } from './busy-project.ts'
+import { gitCalls } from './count-processes.ts'
+import { gitAlone } from './git-alone.ts'
 import {
   projectAt,
   removeTempFolders,
@@ -227,6 +229,59 @@ describe('conversions', () => {
     } finally {
       resetUserConfig()
     }
+  })
+})
+
+describe('a commit made without git', () => {
+  const changed = ['b.txt', 'dir/new.txt', 'gone/away', 'link', 'run.sh', 'a']
+  const change = (project: TempProject) => {
+    project.write('b.txt', 'one\r\ntwo\n')
+    project.write('dir/new.txt', 'x\r\n')
+    project.remove('gone')
+    project.remove('link')
+    fs.symlinkSync('elsewhere', path.join(project.root, 'link'))
+    fs.chmodSync(path.join(project.root, 'run.sh'), 0o755)
+    project.remove('a')
+    project.write('a', 'a file now\n')
+  }
+  const files = {
+    'b.txt': '',
+    'gone/away': 'x',
+    link: 'x',
+    'run.sh': 'x',
+    'a/b': 'x',
+    'dir/c.txt': 'x',
+  }
+  const cases: [string, Record<string, string>, (project: TempProject) => void][] = [
+    ['nothing has a say', {}, () => {}],
+    ['attributes do', { '.gitattributes': '* text=auto\n' }, () => {}],
+    ['attributes of a folder do', { 'dir/.gitattributes': '*.txt text\n' }, () => {}],
+    ['deleted attributes do', { '.gitattributes': '* text\n' }, project => project.remove('.gitattributes')],
+    ['new attributes do', {}, project => project.write('dir/.gitattributes', '* text\n')],
+    ['a setting does', {}, project => project.git('config', 'core.autocrlf', 'input')],
+    ['modes do not count', {}, project => project.git('config', 'core.filemode', 'false')],
+    ['a file of the repository does', {}, project => project.write('.git/info/attributes', '* text\n')],
+  ]
+
+  it.each(cases)('holds what git would store when %s', async (_, more, prepare) => {
+    const project = tempProject({ ...files, ...more })
+    prepare(project)
+    const repository = await openRepository(project.root)
+    change(project)
+    const input = { paths: changed, message: 'Work', head: head(project) }
+    const ours = await commitAside(repository, input)
+    const theirs = await commitAside(gitAlone(repository), input)
+    const tree = (commit: string | null) => project.git('ls-tree', '-r', String(commit))
+    expect(tree(ours.commit)).toBe(tree(theirs.commit))
+  })
+
+  it('takes two git processes: the user’s index and the branch', async () => {
+    const project = tempProject(files)
+    const repository = await openRepository(project.root)
+    change(project)
+    const input = { paths: changed, message: 'Work', head: head(project) }
+    expect(await gitCalls(() => commitPaths(repository, input))).toEqual(['update-index', 'update-ref'])
+    expect(project.git('status', '--porcelain')).toBe('?? .ralph/\n')
   })
 })
 

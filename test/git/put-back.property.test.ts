@@ -6,6 +6,7 @@ import { putBack } from '../../src/git/put-back.ts'
 import { openRepository } from '../../src/git/repository.ts'
 import { keepPosition, takePosition } from '../../src/git/snapshot.ts'
 import { busyProject } from './busy-project.ts'
+import { gitAlone } from './git-alone.ts'
 import { files, removeTempFolders, repositoryState, type TempProject } from './temp-project.ts'
 
 afterAll(removeTempFolders)
@@ -111,40 +112,47 @@ it(
   async () => {
     const look = fc.boolean()
     await fc.assert(
-      fc.asyncProperty(attempt, look, fc.boolean(), async (actions, lookBetween, crash) => {
-        const project = busyProject()
-        const repository = await openRepository(project.root)
-        const base = await keepPosition(repository, await takePosition(repository), 'refs/ralph/run/1')
-        const before = repositoryState(project)
-        for (const [index, action] of actions.entries()) {
-          try {
-            action.run(project)
-          } catch {
-            // Not every action fits the state that the ones before have left.
+      fc.asyncProperty(
+        attempt,
+        look,
+        fc.boolean(),
+        fc.boolean(),
+        async (actions, lookBetween, crash, alone) => {
+          const project = busyProject()
+          const repository = await openRepository(project.root)
+          if (alone) gitAlone(repository)
+          const base = await keepPosition(repository, await takePosition(repository), 'refs/ralph/run/1')
+          const before = repositoryState(project)
+          for (const [index, action] of actions.entries()) {
+            try {
+              action.run(project)
+            } catch {
+              // Not every action fits the state that the ones before have left.
+            }
+            if (lookBetween && index % 3 === 0) await takePosition(repository)
           }
-          if (lookBetween && index % 3 === 0) await takePosition(repository)
-        }
-        const ignored = (state: Record<string, string>) =>
-          Object.entries(state).filter(([file]) => file === '.env' || file.endsWith('.log'))
-        const left = ignored(files(project.root))
-        // Without Ralph's folder there is no journal either, and so nobody who would ask.
-        const engine =
-          crash && project.exists('.ralph/git/positions')
-            ? await openRepository(project.root, { recovering: true })
-            : repository
-        await putBack(engine, base, { keepAs: 'refs/ralph/kept/1' })
-        // Ignored files are left alone: as the agent left them, not as they were.
-        expect(ignored(files(project.root))).toEqual(left)
-        for (const [file, text] of [
-          ['.env', 'SECRET=1\n'],
-          ['debug.log', 'log\n'],
-        ] as const) {
-          project.remove(file)
-          project.write(file, text)
-        }
-        expect(repositoryState(project)).toEqual(before)
-        fs.rmSync(project.root, { recursive: true, force: true })
-      }),
+          const ignored = (state: Record<string, string>) =>
+            Object.entries(state).filter(([file]) => file === '.env' || file.endsWith('.log'))
+          const left = ignored(files(project.root))
+          // Without Ralph's folder there is no journal either, and so nobody who would ask.
+          const engine =
+            crash && project.exists('.ralph/git/positions')
+              ? await openRepository(project.root, { recovering: true })
+              : repository
+          await putBack(engine, base, { keepAs: 'refs/ralph/kept/1' })
+          // Ignored files are left alone: as the agent left them, not as they were.
+          expect(ignored(files(project.root))).toEqual(left)
+          for (const [file, text] of [
+            ['.env', 'SECRET=1\n'],
+            ['debug.log', 'log\n'],
+          ] as const) {
+            project.remove(file)
+            project.write(file, text)
+          }
+          expect(repositoryState(project)).toEqual(before)
+          fs.rmSync(project.root, { recursive: true, force: true })
+        },
+      ),
       { numRuns },
     )
   },

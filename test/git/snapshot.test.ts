@@ -2,11 +2,13 @@ import { execSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { auditPositions } from '../../src/git/audit.ts'
 import { addedLines, changesBetween, patchBetween } from '../../src/git/changes.ts'
 import { openRepository } from '../../src/git/repository.ts'
 import { keepPosition, takePosition } from '../../src/git/snapshot.ts'
 import { busyProject } from './busy-project.ts'
 import { gitCalls } from './count-processes.ts'
+import { gitAlone } from './git-alone.ts'
 import { projectAt, removeTempFolders, repositoryState, tempProject, userHome } from './temp-project.ts'
 
 afterAll(removeTempFolders)
@@ -195,21 +197,41 @@ describe('keeping a position', () => {
 })
 
 describe('git processes', () => {
-  it('are two when nothing changed, four when a file did, and none to keep what is kept', async () => {
+  it('are none to look, to store and to keep in an ordinary project', async () => {
     const project = tempProject({ 'a.txt': 'one\n', 'b.txt': 'two\n' })
     const repository = await openRepository(project.root)
     const first = await takePosition(repository)
-    await keepPosition(repository, first, 'refs/ralph/run/1')
+    const calls = await gitCalls(async () => {
+      await keepPosition(repository, first, 'refs/ralph/run/1')
+      project.write('a.txt', 'changed\n')
+      project.write('new/c.txt', 'new\n')
+      const second = await takePosition(repository)
+      await changesBetween(repository, first, second)
+      await auditPositions(repository, first, second)
+      await keepPosition(repository, second, 'refs/ralph/run/2')
+    })
+    expect(calls).toEqual([])
+  })
+
+  it('are few where git must be asked', async () => {
+    // A pattern that only git itself can judge.
+    const project = tempProject({ 'a.txt': 'one\n', '.gitignore': '\\#x\n' })
+    const repository = await openRepository(project.root)
+    const first = await takePosition(repository)
     let position = first
     const take = async () => {
       position = await takePosition(repository)
     }
-    expect(await gitCalls(take)).toEqual(['for-each-ref', 'ls-files'])
-    expect(await gitCalls(() => keepPosition(repository, position, 'refs/ralph/run/2'))).toEqual([])
+    expect(await gitCalls(take)).toEqual(['ls-files'])
     project.write('a.txt', 'changed\n')
-    expect(await gitCalls(take)).toEqual(['for-each-ref', 'ls-files', 'update-index', 'write-tree'])
+    expect(await gitCalls(take)).toEqual(['ls-files'])
     expect(await gitCalls(() => changesBetween(repository, first, position))).toEqual([])
-    expect(await gitCalls(take)).toEqual(['for-each-ref', 'ls-files'])
+    gitAlone(repository)
+    project.write('a.txt', 'changed again\n')
+    expect(await gitCalls(take)).toEqual(['ls-files', 'ls-files', 'update-index', 'write-tree'])
+    expect(await gitCalls(() => keepPosition(repository, position, 'refs/ralph/run/2'))).toEqual([
+      'commit-tree',
+    ])
   })
 })
 

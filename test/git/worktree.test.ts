@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { failureBranch, failureBranchName, refSafe } from '../../src/git/failure-branch.ts'
 import { openRepository } from '../../src/git/repository.ts'
 import { takePosition } from '../../src/git/snapshot.ts'
-import { ensureWorktree } from '../../src/git/worktree.ts'
+import { ensureWorktree, mendLink, removeWorktree } from '../../src/git/worktree.ts'
 import { busyProject } from './busy-project.ts'
 import {
   files,
@@ -54,6 +54,60 @@ describe('a worktree of its own', () => {
     expect((await ensureWorktree(repository, 'x')).created).toBe(true)
     expect(there.read('a.txt')).toBe('going on\n')
     expect(project.git('rev-parse', 'ralph/x')).toBe(work)
+  })
+
+  it('is found again in a project that is reached through a link', async () => {
+    const project = tempProject()
+    const link = path.join(tempFolder(), 'link')
+    fs.symlinkSync(project.root, link)
+    const first = await ensureWorktree(
+      await openRepository(link, { scratch: path.join(link, '.ralph') }),
+      'x',
+    )
+    const again = await ensureWorktree(
+      await openRepository(link, { scratch: path.join(link, '.ralph') }),
+      'x',
+    )
+    expect(again).toEqual({ ...first, created: false })
+  })
+
+  it('is made from another commit when asked, and finished when its making was cut off', async () => {
+    const project = tempProject()
+    const old = project.git('rev-parse', 'HEAD').trim()
+    project.write('a.txt', 'two\n')
+    project.git('commit', '-q', '-a', '-m', 'Two')
+    const repository = await openRepository(project.root)
+    const { path: place } = await ensureWorktree(repository, 'x', { from: old })
+    const there = projectAt(place)
+    expect(there.read('a.txt')).toBe('one\n')
+    expect(project.git('rev-parse', 'ralph/x').trim()).toBe(old)
+    fs.rmSync(path.join(project.root, '.git/worktrees/x/index'))
+    there.remove('a.txt')
+    expect((await ensureWorktree(repository, 'x')).created).toBe(false)
+    expect(there.read('a.txt')).toBe('one\n')
+    expect(there.git('status', '--porcelain')).toBe('')
+    await removeWorktree(repository, 'x')
+    expect(fs.existsSync(place)).toBe(false)
+    expect(project.git('worktree', 'list').trim().split('\n')).toHaveLength(1)
+    expect(project.git('rev-parse', 'ralph/x').trim()).toBe(old)
+  })
+
+  it('is mended when an agent has deleted or replaced its link, or was cut off on another branch', async () => {
+    const project = tempProject({ 'a.txt': 'one\n', '.gitignore': '/.ralph/\n' })
+    const repository = await openRepository(project.root)
+    const made = await ensureWorktree(repository, 'x')
+    const there = projectAt(made.path)
+    there.write('a.txt', 'going on\n')
+    there.remove('.git')
+    expect((await ensureWorktree(repository, 'x')).created).toBe(false)
+    there.remove('.git')
+    there.git('init', '-q')
+    mendLink(repository, 'x')
+    expect(there.git('status', '--porcelain')).toBe(' M a.txt\n')
+    expect(there.git('branch', '--show-current').trim()).toBe('ralph/x')
+    there.git('switch', '-q', '-c', 'elsewhere')
+    await expect(ensureWorktree(repository, 'x')).rejects.toThrow('is on elsewhere, not on ralph/x')
+    expect(await ensureWorktree(repository, 'x', { recovering: true })).toEqual({ ...made, created: false })
   })
 
   it('is not part of the positions of the project around it', async () => {

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { endRecorded } from '../../src/process/descendants.ts'
 import { kinIn, nameOf } from '../../src/process/kin.ts'
 import { openRecord, readRecord } from '../../src/process/process-record.ts'
 import { livingProcesses, type ProcessEntry, parseStat, pidSpace } from '../../src/process/process-table.ts'
 import { runProcess } from '../../src/process/run-process.ts'
-import { createWorkshop, isAlive, sh, until } from './workshop.ts'
+import { createWorkshop, inFolder, isAlive, sh, startEngine, until } from './workshop.ts'
 
 let shop: ReturnType<typeof createWorkshop>
 let started: ChildProcess[]
@@ -66,6 +67,33 @@ describe('what an engine left behind', () => {
   })
 })
 
+describe('an engine that was killed with -9', () => {
+  it('H-30 leaves nobody to its successor, at whatever moment: neither the program nor those below it', async () => {
+    writeFileSync(
+      shop.at('program'),
+      'echo $$ > pid\nsetsid sleep 60 &\n(trap "" TERM; exec sleep 60) &\nexec sleep 60\n',
+    )
+    for (const wait of [0, 1, 2, 4, 8, 15, 30, 60, 120, 250]) {
+      rmSync(shop.at('processes'), { force: true })
+      rmSync(shop.at('pid'), { force: true })
+      const engine = await startEngine(shop.options(['sh', 'program']))
+      // From the engine's first step on; at 0 the program has not begun yet.
+      await until(() => existsSync(shop.at('processes')))
+      await delay(wait)
+      engine.kill('SIGKILL')
+      await engine.ended
+      await endRecorded(shop.at('processes'), { grace: 1_000 })
+      const here = inFolder(shop.folder)
+      const begun = existsSync(shop.at('pid'))
+      await delay(150)
+      expect(inFolder(shop.folder), `killed after ${wait} ms`).toEqual([])
+      expect(existsSync(shop.at('pid')), `begun behind our back after ${wait} ms`).toBe(begun)
+      // The leash's own shell may be about to find that nobody says `go`; it is no program yet.
+      if (begun) expect(here, `killed after ${wait} ms`).toEqual([])
+    }
+  })
+})
+
 describe('the record', () => {
   it('holds the program and its descendants, but not the leash as one of them', async () => {
     const run = runProcess(shop.options(sh('echo $$ > pid; setsid sleep 0.6 & wait')))
@@ -77,7 +105,7 @@ describe('the record', () => {
     })
     const { leashes } = readRecord(shop.at('processes'))
     expect(leashes.size).toBe(1)
-    expect(names().some(name => leashes.has(Number.parseInt(name, 10)))).toBe(false)
+    expect(names().some(name => leashes.has(name))).toBe(false)
     expect(names().some(name => name.startsWith(`${pid} `))).toBe(true)
     expect(await run).toMatchObject({ exit: 0, leftovers: 0 })
   })

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { leashScript } from '../../src/process/leash-script.ts'
 import { livingProcesses, processesFromPs } from '../../src/process/process-table.ts'
 import { runProcess } from '../../src/process/run-process.ts'
-import { createWorkshop, isAlive, sh, startEngine, until } from './workshop.ts'
+import { createWorkshop, inFolder, isAlive, sh, startEngine, until } from './workshop.ts'
 
 let shop: ReturnType<typeof createWorkshop>
 beforeEach(() => {
@@ -25,6 +25,9 @@ const allGone = async (wanted: number[]) =>
 /** The leash shares the program's session. */
 const sessionEmpty = async (session: number | undefined) =>
   !(await livingProcesses()).some(entry => entry.family === session)
+
+/** Those that may stand behind `/bin/sh`; the first two are everywhere, the others are tried where they are. */
+const shells = ['dash', 'bash', 'busybox', 'mksh', 'yash', 'zsh'].filter(hasShell)
 
 describe('the leash', () => {
   it('H-30 ends the whole tree when the engine is killed with -9', async () => {
@@ -64,6 +67,19 @@ describe('the leash', () => {
     expect(await engine.report()).toMatchObject({ ended: 'stopped', exit: null, leftovers: 0 })
   })
 
+  it('H-30 ends the tree of an engine that froze on the point of sending a sign of life, and the engine knows it', async () => {
+    let froze = false
+    const mayBeat = () => {
+      if (froze) return true
+      froze = true
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500)
+      return true
+    }
+    const run = runProcess(shop.options(['sh', 'program'], { leash: 800, mayBeat }))
+    expect(await run).toMatchObject({ ended: 'stopped', leftovers: 0 })
+    expect(await allGone(await pids())).toBe(true)
+  })
+
   it('ends the tree of an engine that may not send signs of life', async () => {
     let may = true
     const run = runProcess(shop.options(['sh', 'program'], { leash: 1_000, mayBeat: () => may }))
@@ -93,13 +109,31 @@ describe('the leash', () => {
 })
 
 /** What the leash does when it is run by a shell directly, without the engine's own record. */
-describe.each(['dash', 'bash'].filter(hasShell))('the script under %s', shell => {
+describe.each(shells)('the script under %s', shell => {
   it.each(['proc', 'ps'])('ends the tree at the end of file, with the table from %s', async table => {
     const { child, watcher } = await start(shell, { silence: '30', table })
     const tree = await pids()
     control(child).destroy()
     await until(() => allGone(tree), 8_000)
     await until(async () => !(await isAlive(watcher)))
+  })
+
+  it('H-30 ends those who are born into sessions of their own while it makes its list', async () => {
+    writeFileSync(
+      shop.at('breeder'),
+      'for i in $(seq 400); do setsid sleep 60 & sleep 0.005; done; echo $$ > tired; exec sleep 60\n',
+    )
+    writeFileSync(shop.at('program'), 'for i in 1 2 3; do sh breeder & done\necho $$ > pid\nexec sleep 60\n')
+    const { child, watcher } = await start(shell, { silence: '30', table: 'proc' })
+    await shop.pid('pid')
+    await until(() => inFolder(shop.folder).length > 20)
+    control(child).destroy()
+    await until(async () => !(await isAlive(watcher)), 20_000)
+    await until(() => sessionEmpty(child.pid))
+    expect(existsSync(shop.at('tired')), 'the breeders were ended at their work').toBe(false)
+    const left = inFolder(shop.folder)
+    for (const pid of left) process.kill(pid, 'SIGKILL')
+    expect(left).toEqual([])
   })
 
   it('ends the tree after a silence, and not before', async () => {
@@ -128,6 +162,34 @@ describe.each(['dash', 'bash'].filter(hasShell))('the script under %s', shell =>
       stranger.kill('SIGKILL')
       recorded.kill('SIGKILL')
     }
+  })
+
+  it.each(['proc', 'ps'])(
+    'names the program and its watcher in the record before it begins, from %s',
+    async table => {
+      const { child, watcher, exit } = await start(shell, {
+        silence: '30',
+        table,
+        program: sh('cp record seen; exit 5'),
+      })
+      expect(await exit).toBe(5)
+      const list = table === 'ps' ? await processesFromPs() : await livingProcesses()
+      const own = list.find(entry => entry.pid === watcher)
+      expect(readFileSync(shop.at('seen'), 'utf8')).toMatch(
+        new RegExp(`^${child.pid} \\S+\\nleash ${watcher} ${own?.start.replaceAll('?', '.')}\\n$`),
+      )
+      control(child).end('done\n')
+      await until(() => sessionEmpty(child.pid))
+    },
+  )
+
+  it('H-30 never begins the program of an engine that died before it could know of it', async () => {
+    const { child, exit } = await start(shell, { silence: '30', table: 'proc', go: false })
+    expect(readFileSync(shop.at('record'), 'utf8')).toMatch(new RegExp(`^${child.pid} \\d+\\n$`))
+    control(child).destroy()
+    expect(await exit).toBe(1)
+    await until(() => sessionEmpty(child.pid))
+    expect(existsSync(shop.at('pid'))).toBe(false)
   })
 
   it('goes home without a trace when the program has ended', async () => {
@@ -160,22 +222,27 @@ it('reads the same processes from ps as from the kernel', async () => {
   }
 })
 
-type Start = { silence: string; table: string; program?: string[] }
+type Start = { silence: string; table: string; program?: string[]; go?: false }
 
 async function start(shell: string, options: Start) {
-  const script = options.table === 'ps' ? leashScript.replace('/proc/self/stat', '/nowhere') : leashScript
+  const script =
+    options.table === 'ps' ? leashScript.replaceAll('/proc/self/stat', '/proc/self/none') : leashScript
   const args = ['leash', options.silence, shop.at('record'), '', ...(options.program ?? ['sh', 'program'])]
-  const child = spawn(shell, ['-c', 'eval "$RALPH_LEASH"', ...args], {
+  const child = spawn(shell, [...(shell === 'busybox' ? ['sh'] : []), '-c', 'eval "$RALPH_LEASH"', ...args], {
     cwd: shop.folder,
     env: { PATH: process.env.PATH, RALPH_LEASH: script },
-    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+    stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'pipe'],
     detached: true,
+    // By this name zsh and yash know that they are to be a plain shell.
+    ...(shell === 'busybox' ? {} : { argv0: 'sh' }),
   })
   const exit = new Promise<number | null>(resolve => child.once('exit', resolve))
-  const line = await new Promise<string>(resolve =>
-    child.stdio[3]?.once('data', data => resolve(String(data))),
-  )
-  return { child, exit, watcher: Number.parseInt(line, 10) }
+  const word = () =>
+    new Promise<string>(resolve => child.stdio[4]?.once('data', data => resolve(String(data))))
+  expect(await word()).toBe('ready \n')
+  if (options.go === false) return { child, exit, watcher: 0 }
+  control(child).write('go\n')
+  return { child, exit, watcher: Number.parseInt(await word(), 10) }
 }
 
 function control(child: ChildProcess): Writable {

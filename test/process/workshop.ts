@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -45,6 +45,19 @@ export function sh(script: string): [string, ...string[]] {
 /** One that has ended and only waits to be collected is not alive. */
 export async function isAlive(pid: number): Promise<boolean> {
   return (await livingProcesses()).some(entry => entry.pid === pid)
+}
+
+/** Those who work in a folder. */
+export function inFolder(folder: string): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter(pid => {
+      try {
+        return pid > 0 && readlinkSync(`/proc/${pid}/cwd`) === folder
+      } catch {
+        return false
+      }
+    })
 }
 
 export async function until(condition: () => boolean | Promise<boolean>, most = 15_000): Promise<void> {

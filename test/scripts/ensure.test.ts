@@ -62,7 +62,7 @@ const out = process.argv[process.argv.indexOf('--outDir') + 1]
 const text = readFileSync('src/main.ts', 'utf8')
 mkdirSync(out, { recursive: true })
 if (text === 'broken') { console.error('src/main.ts is broken'); process.exit(3) }
-for (const name of ['ralph.js', 'index.js', 'scripted-agent.js']) writeFileSync(out + '/' + name, text)
+for (const name of ['ralph.js', 'index.js', 'scripted-agent.js', 'acp-client.js']) writeFileSync(out + '/' + name, text)
 appendFileSync('builds', 'x')
 `
 
@@ -193,6 +193,6 @@ describe('test-tools', () => {
 it('an unknown step is refused', () => {
   expect(ensure(['instal'])).toEqual({
     status: 2,
-    output: "ensure: unknown step 'instal'\n  → Choose of: install, build, test-tools\n",
+    output: "ensure: unknown step 'instal'\n  → Choose of: install, build, test-tools, agents\n",
   })
 })

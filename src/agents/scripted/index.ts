@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { UserError } from '../../core/errors.ts'
 import type { Agent, AgentProbe, AgentSettings, ProbeContext } from '../agent.ts'
+import { builtProgram } from '../built-program.ts'
 import { probeEnvironment } from '../environment.ts'
 import { patternsFor } from '../patterns.ts'
 import { plainReader } from '../plain-reader.ts'
@@ -11,45 +10,36 @@ import { readUsageLine } from './usage-line.ts'
 
 /** Plays a script instead of asking a model: the demo and the tests drive a real process with it. */
 export function scripted(settings: AgentSettings): Agent {
-  if (!settings.script) {
+  if (!settings.script && !settings.rehearsal) {
     throw new UserError(
       `agent 'scripted' has no script`,
       'Write `agent: { name: scripted, script: path/to/script.yaml }` in ralph.config.yaml.',
       2,
     )
   }
-  const script = path.resolve(settings.base ?? '', settings.script)
-  const program = settings.program ?? builtProgram()
+  const script = path.resolve(settings.base ?? '', settings.script ?? '')
+  const played = settings.script || !settings.rehearsal ? [script] : ['--play', settings.rehearsal]
+  const program = settings.program ?? builtProgram('scripted-agent.js', "the scripted agent's program")
   return {
     name: 'scripted',
     can: { readOnly: false, reportsCost: true, structured: false },
     patterns: patternsFor('scripted', settings.patterns),
     command: ({ extraArgs }) => ({
-      argv: [process.execPath, program, script, ...extraArgs],
+      argv: [process.execPath, program, ...played, ...extraArgs],
       env: {},
       stdin: 'prompt',
-      reads: [program, script],
+      reads: [program, ...(settings.script ? [script] : [])],
     }),
     reader: () => plainReader(readUsageLine),
-    probe: context => probe(program, script, context),
+    probe: context => probe(program, settings.script ? script : null, context),
   }
 }
 
-/** The program lies next to the bundle; this code is in the bundle itself, in a chunk of it, or not built at all. */
-function builtProgram(): string {
-  const places = ['./scripted-agent.js', '../scripted-agent.js', '../../../dist/scripted-agent.js']
-  const files = places.map(place => fileURLToPath(new URL(place, import.meta.url)))
-  const found = files.find(file => existsSync(file))
-  if (found === undefined) {
-    throw new UserError(
-      `the scripted agent's program was not found`,
-      'Build it with `npm run build`, or install Ralph again.',
-    )
-  }
-  return found
-}
-
-async function probe(program: string, script: string, { env, cwd }: ProbeContext): Promise<AgentProbe> {
+async function probe(
+  program: string,
+  script: string | null,
+  { env, cwd }: ProbeContext,
+): Promise<AgentProbe> {
   const start = (...args: string[]) =>
     startProbe({ argv: [process.execPath, program, ...args], cwd, env: probeEnvironment(env) })
   const version = await start('--version')
@@ -62,6 +52,7 @@ async function probe(program: string, script: string, { env, cwd }: ProbeContext
     }
   }
   const name = /\d+\.\d+\.\d+\S*/u.exec(version.output)?.[0] ?? null
+  if (script === null) return { ok: true, version: name, problem: null, fix: null }
   const check = await start('--check', script)
   if (check.type === 'ok') return { ok: true, version: name, problem: null, fix: null }
   return {

@@ -8,7 +8,8 @@ declare const __RALPH_VERSION__: string
 
 /**
  * The scripted agent: `scripted-agent <script> [arguments that are ignored]`, prompt on stdin. It plays what the script
- * says for this call and leaves with the code the script says. `--check <script>` only reads the script.
+ * says for this call and leaves with the code the script says. `--check <script>` only reads the script; `--play <json>`
+ * plays a script that is given as it is.
  * Exit codes of its own: 2 the script is wrong, 3 it has no rule for this call, 4 a step failed, 5 a wait was in vain.
  */
 await main(process.argv.slice(2))
@@ -19,7 +20,10 @@ async function main([first = '', second = '']: string[]): Promise<void> {
       print(`${__RALPH_VERSION__} (Ralph's scripted agent)\n`)
       process.exit(0)
     }
-    const script = await load(first === '--check' ? second : first)
+    const script =
+      first === '--play'
+        ? await readScript(second, 'the rehearsal')
+        : await load(first === '--check' ? second : first)
     if (first !== '--check') play(script, callOf(process.env))
   } catch (error) {
     if (error instanceof Exit) {

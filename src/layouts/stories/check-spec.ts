@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { oneLine } from '../../core/text.ts'
 import { parseFrontMatter } from '../front-matter.ts'
 import type { Problem } from '../layout.ts'
-import type { SpecFile } from './scan.ts'
+import type { SpecFile } from './spec-facts.ts'
 
 /** Ralph writes `done`; the others are common words for a story that is still to be done. */
 const statuses = ['pending', 'todo', 'ready', 'in-progress', 'in_progress', 'blocked', 'done']

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, type Stats, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { SpecFile } from './scan.ts'
-import type { SpecFacts } from './spec-facts.ts'
+import { isRecord } from '../../core/backlog-document.ts'
+import type { SpecFacts, SpecFile } from './spec-facts.ts'
 
 /** Below this a scan is quick without a cache, and a small project never sees the file. */
 const worthwhile = 500
@@ -82,8 +82,4 @@ function isRow(row: unknown): row is Row {
 
 function isTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every(item => typeof item === 'string')
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

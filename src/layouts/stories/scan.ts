@@ -2,16 +2,8 @@ import { closeSync, openSync, readdirSync, readFileSync, readSync, type Stats, s
 import { join } from 'node:path'
 import type { Problem } from '../layout.ts'
 import { openFactsCache } from './facts-cache.ts'
-import { type SpecFacts, specFacts } from './spec-facts.ts'
-import { parseSpecName, type SpecName, sortById } from './story-id.ts'
-
-export type SpecFile = SpecName & {
-  /** From the project root, with `/`. */
-  path: string
-  /** Number of the folder it lies in: `8` for `epic-8`. */
-  epic: string
-  facts: SpecFacts
-}
+import { type SpecFacts, type SpecFile, specFacts } from './spec-facts.ts'
+import { parseSpecName, sortById } from './story-id.ts'
 
 /** Every `specs/epic-N/story-N.M-*.md`, by id. A file that cannot be read is a problem, not a crash. */
 export function scanSpecs(root: string): { files: SpecFile[]; problems: Problem[] } {

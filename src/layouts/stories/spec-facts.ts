@@ -1,4 +1,5 @@
 import { parseFrontMatter } from '../front-matter.ts'
+import type { SpecName } from './story-id.ts'
 
 /** What Ralph takes from a spec's front matter. All else in there is for the agent (S4-69). */
 export type SpecFacts = {
@@ -10,6 +11,14 @@ export type SpecFacts = {
   allows: string[]
   priority: number | null
   problems: FactProblem[]
+}
+
+export type SpecFile = SpecName & {
+  /** From the project root, with `/`. */
+  path: string
+  /** Number of the folder it lies in: `8` for `epic-8`. */
+  epic: string
+  facts: SpecFacts
 }
 
 /** `unusable`: a field that Ralph uses could not be read, so it counts as absent. */

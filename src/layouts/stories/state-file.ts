@@ -1,7 +1,9 @@
-import { copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isRecord } from '../../core/backlog-document.ts'
 import type { TaskState } from '../../core/state.ts'
 import { writeFileAtomic } from '../../store/atomic-file.ts'
+import { backUp } from '../back-up.ts'
+import { readJsonFile } from '../json-file.ts'
 import type { Problem } from '../layout.ts'
 
 export const stateFile = '.ralph/state.json'
@@ -16,27 +18,10 @@ export type StoredState =
   | { kind: 'corrupt'; line: number | null; message: string }
 
 export function readStateFile(root: string): StoredState {
-  let text: string
-  try {
-    text = readFileSync(join(root, stateFile), 'utf8')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    return code === 'ENOENT' || code === 'ENOTDIR'
-      ? { kind: 'absent' }
-      : { kind: 'corrupt', line: null, message: `cannot be read: ${code}` }
-  }
-  return parseState(text)
-}
-
-function parseState(text: string): StoredState {
-  let value: unknown
-  try {
-    value = JSON.parse(text.replace(/^\ufeff/u, ''))
-  } catch (error) {
-    const place = /position (\d+)/u.exec(String(error))?.[1]
-    const line = place === undefined ? null : text.slice(0, Number(place)).split('\n').length
-    return { kind: 'corrupt', line, message: text.trim() === '' ? 'is empty' : 'is not valid JSON' }
-  }
+  const file = readJsonFile(join(root, stateFile))
+  if (file.kind === 'absent') return { kind: 'absent' }
+  if (file.kind === 'corrupt') return file
+  const { value } = file
   if (!isRecord(value)) return { kind: 'corrupt', line: 1, message: 'is not a JSON object' }
   const completed = value.completed_stories
   if (!Array.isArray(completed) || !completed.every(id => typeof id === 'string')) {
@@ -123,19 +108,4 @@ function position(state: TaskState): Pick<StoryState, 'current_story' | 'retry_c
   return ended
     ? { current_story: null, retry_count: 0 }
     : { current_story: state.task.id, retry_count: state.failures }
-}
-
-/** A file nobody can read may still be worth something to its owner: it is copied, and no earlier copy is overwritten. */
-function backUp(path: string): void {
-  const bytes = readFileSync(path)
-  for (let number = 0; ; number++) {
-    const copy = number === 0 ? `${path}.bak` : `${path}.bak.${number}`
-    if (existsSync(copy) && !readFileSync(copy).equals(bytes)) continue
-    copyFileSync(path, copy)
-    return
-  }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

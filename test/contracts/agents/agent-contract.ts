@@ -30,7 +30,8 @@ export type Subject = {
   acting(act: Act, folder: string): Promise<Agent>
   /** The same agent, pointed at a program that does not exist. */
   missing(folder: string): Promise<Agent>
-  reportsUsage: boolean
+  /** Whether it tells tokens and cost, tokens only, or neither. */
+  reportsUsage: boolean | 'tokens'
 }
 
 /** What the engine relies on, whatever the agent. */
@@ -74,10 +75,11 @@ export function agentContract(subject: Subject): void {
       expect(report.usage).toEqual({ costUsd: null, inputTokens: null, outputTokens: null })
     })
 
-    it(subject.reportsUsage ? 'tells usage and cost' : 'cannot tell usage, whatever it prints', async () => {
+    it(usageTitles[String(subject.reportsUsage)] ?? '', async () => {
       const usage = { costUsd: 0.25, inputTokens: 1200, outputTokens: 34 }
       const { report } = await acted({ message: 'ok', usage })
-      expect(report.usage).toEqual(subject.reportsUsage ? usage : unknownUsage)
+      const told = subject.reportsUsage === 'tokens' ? { ...usage, costUsd: null } : usage
+      expect(report.usage).toEqual(subject.reportsUsage ? told : unknownUsage)
     })
 
     it('reads the message after 20 MB of noise in lines, and after 3 MB without a line end', async () => {
@@ -223,6 +225,12 @@ export function agentContract(subject: Subject): void {
   })
 }
 
+const usageTitles: Record<string, string> = {
+  true: 'tells usage and cost',
+  tokens: 'tells tokens, and cost as unknown',
+  false: 'cannot tell usage, whatever it prints',
+}
+
 const anyJson = fc.letrec(tie => ({
   value: fc.oneof(
     { maxDepth: 4 },
@@ -260,6 +268,14 @@ const anyJson = fc.letrec(tie => ({
       'api_error_status',
       'terminal_reason',
       'plugin_errors',
+      'item',
+      'part',
+      'state',
+      'tokens',
+      'changes',
+      'arguments',
+      'data',
+      'responseHeaders',
     ),
     tie('value'),
     { maxKeys: 6 },
@@ -275,6 +291,13 @@ const anyEvent = fc
       'result',
       'rate_limit_event',
       'stream_event',
+      'item.completed',
+      'turn.completed',
+      'turn.failed',
+      'text',
+      'tool_use',
+      'step_finish',
+      'error',
       'toString',
       '__proto__',
     ),

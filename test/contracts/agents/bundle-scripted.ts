@@ -1,27 +1,29 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { rolldown } from 'rolldown'
-import { afterAll, beforeAll } from 'vitest'
+import { usePrograms } from './use-programs.ts'
 
-/** Builds the scripted agent as the real build does, once per test file. The path is known after `beforeAll`. */
+/** Builds the scripted agent. */
 export function useScriptedProgram(): () => string {
-  let folder = ''
-  beforeAll(async () => {
-    folder = mkdtempSync(path.join(tmpdir(), 'ralph-scripted-'))
-    const bundle = await rolldown({
-      input: { 'scripted-agent': 'src/agents/scripted/program.ts' },
-      platform: 'node',
-      transform: { define: { __RALPH_VERSION__: '"1.2.3"' } },
-    })
-    await bundle.write({
-      dir: folder,
-      format: 'es',
-      entryFileNames: '[name].mjs',
-      chunkFileNames: '[name]-[hash].mjs',
-    })
-    await bundle.close()
-  })
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
-  return () => path.join(folder, 'scripted-agent.mjs')
+  const program = usePrograms({ 'scripted-agent': 'src/agents/scripted/program.ts' })
+  return () => program('scripted-agent')
+}
+
+/** Writes a program into a folder and returns its path; `more` are lines of shell that come before the script. */
+export type Shim = (folder: string, script?: string, more?: string[]) => string
+
+/** Programs named like the real one that print what the real one would: the scripted agent in its clothes. */
+export function useShim(name: string, version: string): Shim {
+  const program = useScriptedProgram()
+  return (folder, script = 'unused', more = []) => {
+    const file = path.join(folder, name)
+    const lines = [
+      '#!/bin/sh',
+      `[ "$1" = --version ] && exec echo '${version}'`,
+      ...more,
+      `exec '${process.execPath}' '${program()}' '${script}' "$@"`,
+    ]
+    writeFileSync(file, `${lines.join('\n')}\n`)
+    chmodSync(file, 0o755)
+    return file
+  }
 }

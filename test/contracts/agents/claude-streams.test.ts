@@ -1,30 +1,11 @@
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { claude } from '../../../src/agents/claude.ts'
-import { classify } from '../../../src/core/fault.ts'
 import { type Usage, unknownUsage } from '../../../src/core/outcome.ts'
-import { noon } from './play.ts'
+import { readOutput, readRecorded } from './streams.ts'
 
 /** Streams of the real CLI (2.1.325) against a scripted model; paths, ids and long lists were taken out. */
 function recorded(name: string, exit: number) {
-  const agent = claude()
-  const reader = agent.reader()
-  const file = path.join(import.meta.dirname, 'fixtures', `claude-${name}.jsonl`)
-  const events = readFileSync(file, 'utf8')
-    .split('\n')
-    .flatMap(line => reader.line(line, 'stdout'))
-  const report = reader.end({ code: exit, killed: null })
-  const fault = classify({
-    exit,
-    killed: null,
-    ended: 'exit',
-    reported: report.fault,
-    ...report,
-    patterns: agent.patterns,
-    now: noon,
-  })
-  return { report, events, fault }
+  return readRecorded(claude(), name, { exit })
 }
 
 describe('claude: recorded streams', () => {
@@ -114,12 +95,7 @@ describe('claude: recorded streams', () => {
 })
 
 describe('claude: reading', () => {
-  const lines = (...events: (object | string)[]) => {
-    const reader = claude().reader()
-    for (const event of events)
-      reader.line(typeof event === 'string' ? event : JSON.stringify(event), 'stdout')
-    return reader.end({ code: 0, killed: null })
-  }
+  const report = (...stdout: (object | string)[]) => readOutput(claude(), { stdout }).report
   const said = (text: string, rest = {}) => ({
     type: 'assistant',
     message: { model: 'm', content: [{ type: 'text', text }] },
@@ -127,7 +103,7 @@ describe('claude: reading', () => {
   })
 
   it('falls back to the last thing the agent itself said', () => {
-    const { message } = lines(
+    const { message } = report(
       said('first'),
       said('last'),
       said('inside', { parent_tool_use_id: 'toolu_1' }),
@@ -142,7 +118,7 @@ describe('claude: reading', () => {
       message: { model: '<synthetic>', content: [{ type: 'text', text: 'API Error' }] },
       error: 'server_error',
     }
-    expect(lines(said('half done'), synthetic).message).toBe('half done')
+    expect(report(said('half done'), synthetic).message).toBe('half done')
   })
 
   it('takes the last result when there are several', () => {
@@ -154,35 +130,22 @@ describe('claude: reading', () => {
       total_cost_usd: cost,
       modelUsage: { m: { inputTokens: 1, outputTokens: 1 } },
     })
-    expect(lines(result('one', 0.1), result('two', 0.3))).toMatchObject({
+    expect(report(result('one', 0.1), result('two', 0.3))).toMatchObject({
       message: 'two',
       usage: { costUsd: 0.3 },
     })
   })
 
   it('keeps lines that are no events for people and for the search for faults', () => {
-    expect(lines('node: warning', '{"type":"result","resul').tail).toBe(
+    expect(report('node: warning', '{"type":"result","resul').tail).toBe(
       'node: warning\n{"type":"result","resul',
     )
   })
 
   it('names the root rule when the CLI refuses to skip permissions', () => {
-    const agent = claude()
-    const reader = agent.reader()
-    reader.line(
-      '--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons',
-      'stderr',
-    )
-    const report = reader.end({ code: 1, killed: null })
-    const fault = classify({
-      exit: 1,
-      killed: null,
-      ended: 'exit',
-      reported: report.fault,
-      ...report,
-      patterns: agent.patterns,
-      now: noon,
-    })
+    const line =
+      '--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons'
+    const { fault } = readOutput(claude(), { stderr: [line], exit: 1 })
     expect(fault?.kind).toBe('permission')
   })
 })

@@ -1,14 +1,13 @@
-import { chmodSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { AgentRequest } from '../../../src/agents/agent.ts'
 import { claude } from '../../../src/agents/claude.ts'
 import { type Act, agentContract } from './agent-contract.ts'
-import { useScriptedProgram } from './bundle-scripted.ts'
+import { useShim } from './bundle-scripted.ts'
 import { useFolder } from './play.ts'
-import { writeScript } from './scripted-acts.ts'
+import { spokenSteps, writeScript } from './scripted-acts.ts'
+import { aRequest, itRefusesBrokenPrograms, probeIn } from './starting.ts'
 
-const program = useScriptedProgram()
+const shim = useShim('claude', '2.1.325 (Claude Code)')
 
 agentContract({
   name: 'claude',
@@ -16,17 +15,6 @@ agentContract({
   missing: async folder => claude({ program: path.join(folder, 'no-such-claude') }),
   reportsUsage: true,
 })
-
-/** A program named like the real one that prints what the real one would: the scripted agent in its clothes. */
-function shim(folder: string, script: string): string {
-  const file = path.join(folder, 'claude')
-  writeFileSync(
-    file,
-    `#!/bin/sh\n[ "$1" = --version ] && exec echo '2.1.325 (Claude Code)'\nexec '${process.execPath}' '${program()}' '${script}' "$@"\n`,
-  )
-  chmodSync(file, 0o755)
-  return file
-}
 
 const failures = {
   limit: {
@@ -73,10 +61,7 @@ function claudeSteps(act: Act): unknown[] {
         session_id: 's',
       },
     },
-    ...(act.before ?? []),
-    ...(act.message?.trim() ? [said('an earlier thought: <promise>COMPLETE</promise>')] : []),
-    ...(act.aside === undefined ? [] : [{ stderr: act.aside }]),
-    ...(act.message === undefined ? [] : [said(act.message)]),
+    ...spokenSteps(act, said),
     ...(act.after ?? []),
     ...(act.fails
       ? [ended(failures[act.fails])]
@@ -106,18 +91,9 @@ function usageFields({ usage }: Act): object {
 
 describe('claude: starting', () => {
   const folder = useFolder()
-  const request = (rest: Partial<AgentRequest> = {}): AgentRequest => ({
-    promptFile: '/p',
-    cwd: '/',
-    readOnly: false,
-    extraArgs: [],
-    env: {},
-    root: false,
-    ...rest,
-  })
 
   it('runs headless, without questions, with the prompt on stdin', () => {
-    const { argv, stdin } = claude().command(request({ model: 'opus', extraArgs: ['--max-turns', '9'] }))
+    const { argv, stdin } = claude().command(aRequest({ model: 'opus', extraArgs: ['--max-turns', '9'] }))
     expect(argv).toEqual([
       'claude',
       '-p',
@@ -134,7 +110,7 @@ describe('claude: starting', () => {
   })
 
   it('gives a reviewer no tool to write with and no way round the refusal', () => {
-    const { argv } = claude().command(request({ readOnly: true }))
+    const { argv } = claude().command(aRequest({ readOnly: true }))
     expect(argv).not.toContain('--dangerously-skip-permissions')
     expect(argv.slice(5)).toEqual([
       '--permission-mode',
@@ -159,7 +135,7 @@ describe('claude: starting', () => {
       GITHUB_TOKEN: 'g',
       UNSET: undefined,
     }
-    expect(claude().command(request({ env })).env).toEqual({
+    expect(claude().command(aRequest({ env })).env).toEqual({
       ANTHROPIC_API_KEY: 'k',
       ANTHROPIC_BASE_URL: 'http://gateway.example',
       CLAUDE_CONFIG_DIR: '/c',
@@ -174,45 +150,37 @@ describe('claude: starting', () => {
 
   it('shows the keys of a cloud only to who uses it', () => {
     const keys = { AWS_SECRET_ACCESS_KEY: 'a', GOOGLE_APPLICATION_CREDENTIALS: 'f' }
-    expect(claude().command(request({ env: { ...keys, CLAUDE_CODE_USE_BEDROCK: '1' } })).env).toMatchObject({
+    expect(claude().command(aRequest({ env: { ...keys, CLAUDE_CODE_USE_BEDROCK: '1' } })).env).toMatchObject({
       AWS_SECRET_ACCESS_KEY: 'a',
     })
-    const vertex = claude().command(request({ env: { ...keys, CLAUDE_CODE_USE_VERTEX: '1' } })).env
+    const vertex = claude().command(aRequest({ env: { ...keys, CLAUDE_CODE_USE_VERTEX: '1' } })).env
     expect(vertex).toMatchObject({ GOOGLE_APPLICATION_CREDENTIALS: 'f' })
     expect(vertex).not.toHaveProperty('AWS_SECRET_ACCESS_KEY')
   })
 
   it('claims a sandbox only as root, where the CLI would refuse otherwise', () => {
-    expect(claude().command(request({ root: true })).env.IS_SANDBOX).toBe('1')
-    expect(claude().command(request()).env).not.toHaveProperty('IS_SANDBOX')
+    expect(claude().command(aRequest({ root: true })).env.IS_SANDBOX).toBe('1')
+    expect(claude().command(aRequest()).env).not.toHaveProperty('IS_SANDBOX')
   })
 
   it('keeps a number of retries that the user chose', () => {
     expect(
-      claude().command(request({ env: { CLAUDE_CODE_MAX_RETRIES: '7' } })).env.CLAUDE_CODE_MAX_RETRIES,
+      claude().command(aRequest({ env: { CLAUDE_CODE_MAX_RETRIES: '7' } })).env.CLAUDE_CODE_MAX_RETRIES,
     ).toBe('7')
   })
 
-  it('tells the version, and what is wrong with a program that has none', async () => {
+  it('tells the version', async () => {
     const cwd = folder()
-    const context = { env: { PATH: process.env.PATH, HOME: cwd }, cwd }
-    const file = shim(cwd, 'unused')
-    expect(await claude({ program: file }).probe(context)).toEqual({
+    expect(await probeIn(cwd, claude({ program: shim(cwd) }))).toEqual({
       ok: true,
       version: '2.1.325',
       problem: null,
       fix: null,
     })
-    writeFileSync(file, '#!/bin/sh\necho hello\n')
-    expect(await claude({ program: file }).probe(context)).toMatchObject({
-      ok: false,
-      problem: expect.stringContaining('is it Claude Code'),
-    })
-    writeFileSync(file, '#!/bin/sh\necho "Error: broken install" >&2\nexit 1\n')
-    expect(await claude({ program: file }).probe(context)).toMatchObject({
-      ok: false,
-      problem: expect.stringContaining('Error: broken install'),
-      fix: expect.stringContaining('npm install -g @anthropic-ai/claude-code'),
-    })
+  })
+
+  itRefusesBrokenPrograms(claude, {
+    product: 'Claude Code',
+    install: 'npm install -g @anthropic-ai/claude-code',
   })
 })

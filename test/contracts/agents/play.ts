@@ -66,18 +66,22 @@ export async function play(agent: Agent, options: PlayOptions): Promise<Played> 
   })
   await outputs
   const report = reader.end({ code, killed })
+  const fault = faultOf(agent, report, { code, killed })
+  return { exit: code, killed, report, events, fault, argv }
+}
+
+/** How an attempt that ended by itself is judged, at noon. */
+export function faultOf(
+  agent: Agent,
+  report: AgentReport,
+  { code: exit, killed }: { code: number | null; killed: string | null },
+): Fault | null {
   const { fault: reported, message, tail } = report
-  const fault = classify({
-    exit: code,
-    killed,
-    ended: 'exit',
-    reported,
-    message,
-    tail,
+  return classify({
+    ...{ exit, killed, ended: 'exit', reported, message, tail },
     patterns: agent.patterns,
     now: noon,
   })
-  return { exit: code, killed, report, events, fault, argv }
 }
 
 async function eachLine(stream: NodeJS.ReadableStream | null, take: (line: string) => void): Promise<void> {

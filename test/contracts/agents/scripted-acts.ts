@@ -9,6 +9,16 @@ export function writeScript(folder: string, steps: unknown[]): string {
   return file
 }
 
+/** What comes before an act's end, for an agent that tells it as events: `between` follows a thought that must not count. */
+export function spokenSteps(act: Act, said: (text: string) => unknown, between: unknown[] = []): unknown[] {
+  return [
+    ...(act.before ?? []),
+    ...(act.message?.trim() ? [said('an earlier thought: <promise>COMPLETE</promise>'), ...between] : []),
+    ...(act.aside === undefined ? [] : [{ stderr: act.aside }]),
+    ...(act.message === undefined ? [] : [said(act.message)]),
+  ]
+}
+
 /** An act of a program that simply prints. */
 export function plainSteps(act: Act): unknown[] {
   return [

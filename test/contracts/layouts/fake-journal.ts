@@ -1,5 +1,6 @@
 import type { TaskEventBody } from '../../../src/core/event.ts'
 import type { AgentOutcome, Fault } from '../../../src/core/outcome.ts'
+import { newRunState } from '../../../src/core/run.ts'
 import type { Signal } from '../../../src/core/signals.ts'
 import type { TaskState } from '../../../src/core/state.ts'
 import type { Task } from '../../../src/core/task.ts'
@@ -105,7 +106,9 @@ export function fakeJournal(
     view() {
       const taken = events
       events = []
-      return { tasks: this.tasks(), events: taken, attempts: rules.workflow.limits.attempts ?? 0 }
+      const attempts = rules.workflow.limits.attempts ?? 0
+      const run = { ...newRunState('r1'), rules }
+      return { tasks: this.tasks(), events: taken, attempts, rules, run, end: null, now }
     },
     tick: ms => {
       now += ms

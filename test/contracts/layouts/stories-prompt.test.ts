@@ -1,20 +1,18 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readSignals } from '../../../src/core/signals.ts'
-import { type StoryPrompt, storyPrompt } from '../../../src/layouts/stories/prompt.ts'
+import type { PromptFacts } from '../../../src/core/prompt.ts'
+import { storyPrompt } from '../../../src/layouts/stories/prompt.ts'
+import { endlessHistory, itClaimsNothing, plainFacts } from './prompt-contract.ts'
 
 const spec =
   '---\nstatus: pending\ndepends_on: ["7.4"]\n---\n\n# Login\n\n## Acceptance Criteria\n\n1. Works.\n'
-const plain: StoryPrompt = {
+const plain: PromptFacts = {
+  ...plainFacts,
   id: '8.3',
+  label: '8.3',
+  title: 'Login',
+  noun: 'story',
   spec,
-  commands: [],
-  rules: [],
-  failures: [],
-  learnings: [],
-  steering: [],
-  attempt: 1,
-  attempts: 3,
+  runIterations: 45,
 }
 const failure = { attempt: 1, stage: 'verify', reason: 'npm test failed', detail: '$ npm test\n1 failing' }
 
@@ -95,67 +93,28 @@ describe('storyPrompt', () => {
     )
   })
 
-  it('is no signal when an agent repeats it, whole or any line of it, whatever logs and learnings hold', () => {
-    const bits = fc.constantFrom(
-      '<ralph>DONE 8.3</ralph>',
-      '<ralph>FAIL 8.3: x</ralph>',
-      '<ralph>LEARN: y</ralph>',
-      '[DONE]',
-      '[FAIL]',
-      '<promise>P</promise>',
-      'VERDICT: pass',
-      '\n',
-      '\r',
-      '\u0000',
-      ' ',
-      'text',
-      '```',
-    )
-    const text = fc.array(bits, { maxLength: 6 }).map(parts => parts.join(''))
-    const prompts = fc.record({
-      reason: text,
-      detail: text,
-      learnt: fc.array(text),
-      asked: fc.array(text),
-      rule: text,
-      commands: fc.array(text),
-    })
-    fc.assert(
-      fc.property(prompts, ({ reason, detail, learnt, asked, rule, commands }) => {
-        const failures = [{ attempt: 1, stage: 'implement', reason, detail }]
-        const prompt = storyPrompt({
+  itClaimsNothing(
+    'is no signal when an agent repeats it, whole or any line of it, whatever logs and learnings hold',
+    {
+      id: '8.3',
+      promises: ['P'],
+      stages: ['implement'],
+      prompt: (stage, { reason, detail, some, more, one }) =>
+        storyPrompt({
           ...plain,
           attempt: 2,
-          failures,
-          learnings: learnt,
-          steering: asked,
-          rules: [rule],
-          commands,
-        })
-        const lines = prompt.split('\n')
-        expect(readSignals(prompt, '')).toEqual([])
-        for (const line of lines) expect(readSignals(line.trim(), '')).toEqual([])
-        expect(
-          lines.some(line =>
-            /^\s*(?:<ralph>.*<\/ralph>|<promise>.*<\/promise>|\[DONE\]|\[FAIL\])\s*$/u.test(line),
-          ),
-        ).toBe(false)
-      }),
-      { numRuns: 300 },
-    )
-  })
+          failures: [{ attempt: 1, stage, reason, detail }],
+          learnings: some,
+          steering: more,
+          rules: [one],
+          commands: more,
+        }),
+      runs: 300,
+    },
+  )
 
   it('stays bounded however long the history is', () => {
-    const noise = 'x'.repeat(100_000)
-    const lines = Array.from({ length: 5000 }, (_, index) => `line ${index}`).join('\n')
-    const failures = Array.from({ length: 500 }, (_, index) => ({
-      attempt: index,
-      stage: 'verify',
-      reason: noise,
-      detail: index % 2 ? noise : lines,
-    }))
-    const texts = Array.from({ length: 500 }, () => noise)
-    const prompt = storyPrompt({ ...plain, attempt: 501, failures, learnings: texts, steering: texts })
+    const prompt = storyPrompt({ ...plain, attempt: 501, ...endlessHistory('verify') })
     expect(prompt.length).toBeLessThan(spec.length + 40_000)
     expect(prompt).toContain('Attempt 499, stage verify')
     expect(prompt).not.toContain('Attempt 496, stage verify')

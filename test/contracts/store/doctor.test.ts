@@ -1,8 +1,16 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { UserError } from '../../../src/core/errors.ts'
-import { isSound } from '../../../src/store/check.ts'
+import { examine, isSound } from '../../../src/store/check.ts'
 import { openDatabase } from '../../../src/store/database.ts'
 import { type Inspection, inspectDatabase, salvage } from '../../../src/store/doctor.ts'
 import { runStream } from '../../../src/store/log.ts'
@@ -137,9 +145,44 @@ describe(`doctor (${driver})`, () => {
 
   it('gives up what has no start, and says so', async () => {
     change(`delete from event where stream = '${runStream('r1')}' and seq = 1; delete from run`)
-    const saved = await salvage(path, to, driver)
-    expect(saved).toMatchObject({ events: 0, tasks: 0, lost: 1 })
-    expect(saved.unusable[0]?.why).toMatch(/whose start is not recorded/)
+    await expect(salvage(path, to, driver)).rejects.toMatchObject({
+      name: 'UserError',
+      message: expect.stringMatching(/nothing can be saved from .*: no event .*whose start is not recorded/),
+      fix: expect.stringContaining('Move it away'),
+      exitCode: 1,
+    })
+    expect(readdirSync(folder).filter(name => name.startsWith('saved'))).toEqual([])
+  })
+
+  it('gives up a file of which only the first page is left', async () => {
+    path = join(folder, 'cut.db')
+    writeFileSync(path, whole.subarray(0, 4096 + 100))
+    await expect(salvage(path, to, driver)).rejects.toThrow(/^nothing can be saved from .*: \w/)
+    expect(existsSync(to)).toBe(false)
+  })
+
+  it('is not misled by an engine that writes while the journal is read', async () => {
+    const store = open(path)
+    const journal = new Journal(store.log, 'r2')
+    await journal.resume()
+    await journal.start()
+    const db = openDatabase(path, { driver, readOnly: true })
+    let written = 0
+    // Between the events and the states that were kept with them.
+    const interrupted = {
+      ...db,
+      raw: <T>(sql: string, ...values: (string | number | null)[]): T[] => {
+        if (/from (?:task|run)$/.test(sql)) void journal.add(newTask(`late-${written++}`))
+        return db.raw<T>(sql, ...values)
+      },
+    }
+    const health = examine(interrupted)
+    expect(written).toBe(2)
+    expect(health).toMatchObject({ differing: [], events: events + 1 })
+    expect(isSound(health)).toBe(true)
+    expect(await store.log.task('late-1')).not.toBeNull()
+    db.close()
+    store.close()
   })
 
   it('H-30 is not stopped by text that is no text', async () => {
@@ -180,8 +223,10 @@ describe(`doctor (${driver})`, () => {
       path = join(folder, `${round}.db`)
       to = join(folder, `${round}-saved.db`)
       writeFileSync(path, damaged)
-      if (inspect(path).type !== 'readable') {
+      const found = inspect(path)
+      if (found.type !== 'readable' || found.events === found.unusable.length) {
         await expect(salvage(path, to, driver)).rejects.toThrow(UserError)
+        expect(existsSync(to)).toBe(false)
         continue
       }
       readableFiles += 1

@@ -1,0 +1,97 @@
+import path from 'node:path'
+import type { Agent, AgentCommand, AgentProbe, AgentRequest, AgentSettings, ProbeContext } from './agent.ts'
+import { copilotReader } from './copilot-reader.ts'
+import { pick, probeEnvironment } from './environment.ts'
+import { patternsFor } from './patterns.ts'
+import { probeVersion } from './probe-version.ts'
+import { readText } from './read-text.ts'
+
+export function copilot(settings: AgentSettings = {}): Agent {
+  const program = settings.program ?? 'copilot'
+  return {
+    name: 'copilot',
+    // Not quite read-only: `git diff --output=FILE` passes for a command that only reads (measured with 1.0.102).
+    can: { readOnly: false, reportsCost: false, structured: true },
+    patterns: patternsFor('copilot', settings.patterns),
+    command: request => command(program, request),
+    reader: copilotReader,
+    probe: context => probe(program, context),
+  }
+}
+
+function command(program: string, request: AgentRequest): AgentCommand {
+  const model = request.model === undefined ? [] : ['--model', request.model]
+  return {
+    argv: [
+      program,
+      ...headless,
+      // Without leave for all tools it still reads files and runs commands that only read, and refuses the rest.
+      request.readOnly ? '--deny-tool=write' : '--allow-all',
+      ...model,
+      ...request.extraArgs,
+    ],
+    env: { ...pick(request.env, own), COPILOT_AUTO_UPDATE: 'false' },
+    stdin: 'prompt',
+  }
+}
+
+/** No `-p`: with it, stdin is not read. */
+const headless = [
+  '--output-format',
+  'json',
+  '--no-ask-user',
+  '--no-color',
+  '--no-auto-update',
+  '--disable-client-telemetry',
+]
+
+/**
+ * Login, endpoint and places of the CLI. Left out on purpose: GH_TOKEN and GITHUB_TOKEN, which the CLI would take too,
+ * but which open more than Copilot to every command the agent runs. Who wants that names them under `env:`.
+ */
+const own = [
+  'COPILOT_GITHUB_TOKEN',
+  'COPILOT_GH_HOST',
+  'GH_HOST',
+  'COPILOT_HOME',
+  'COPILOT_MODEL',
+  'COPILOT_OFFLINE',
+  'COPILOT_PROVIDER_*',
+  'COPILOT_CUSTOM_INSTRUCTIONS_DIRS',
+]
+
+const install =
+  'Install it with `npm install -g @github/copilot`, then run `copilot login` (or set COPILOT_GITHUB_TOKEN).'
+const logIn =
+  'Run `copilot login`, or set COPILOT_GITHUB_TOKEN, or COPILOT_PROVIDER_BASE_URL for a model of your own.'
+
+async function probe(program: string, { env, cwd }: ProbeContext): Promise<AgentProbe> {
+  const found = await probeVersion({
+    program,
+    product: 'GitHub Copilot CLI',
+    cwd,
+    env: { ...probeEnvironment(env), ...pick(env, ['COPILOT_HOME']), COPILOT_AUTO_UPDATE: 'false' },
+    fix: install,
+    // The first start of a version unpacks itself.
+    timeout: 30_000,
+  })
+  if (!found.ok) return found
+  // `GitHub Copilot CLI 1.0.102.`
+  const version = found.version?.replace(/\.$/u, '') ?? null
+  const login = await loginOf(env)
+  return login === 'no'
+    ? { ...found, version, login, problem: 'not logged in', fix: logIn }
+    : { ...found, version, login }
+}
+
+/** The CLI has no command that tells; its tokens may be in the system's keychain, or those of `gh`. */
+async function loginOf(env: ProbeContext['env']): Promise<'yes' | 'no' | 'unknown'> {
+  if (env.COPILOT_GITHUB_TOKEN || env.COPILOT_PROVIDER_BASE_URL) return 'yes'
+  const home = env.HOME ?? ''
+  const places = [
+    path.join(env.COPILOT_HOME || path.join(home, '.copilot'), 'config.json'),
+    path.join(env.XDG_CONFIG_HOME || path.join(home, '.config'), 'gh/hosts.yml'),
+  ]
+  const files = await Promise.all(places.map(readText))
+  return files.some(text => text.trim() !== '') ? 'unknown' : 'no'
+}

@@ -1,0 +1,3 @@
+import { badAgents } from '../helpers/bad-agents.ts'
+
+badAgents('stepwise')

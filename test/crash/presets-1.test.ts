@@ -1,0 +1,3 @@
+import { crashPresets } from './preset-crashes.ts'
+
+crashPresets('stepwise', 'pipeline')

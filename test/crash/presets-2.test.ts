@@ -1,0 +1,3 @@
+import { crashPresets } from './preset-crashes.ts'
+
+crashPresets('reviewed', 'gated')

@@ -1,0 +1,4 @@
+import { opencode } from './clis.ts'
+import { countsFailures } from './trouble.ts'
+
+countsFailures(opencode)

@@ -1,0 +1,4 @@
+import { opencode } from './clis.ts'
+import { worksForReal } from './work.ts'
+
+worksForReal(opencode)
