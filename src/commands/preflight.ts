@@ -89,13 +89,13 @@ async function warnOfCost(
   settings: Settings,
   note: (level: 'warning', text: string) => void,
 ): Promise<void> {
-  const { cost } = settings.workflow.limits
-  if (cost === undefined) return
-  for (const choice of settings.agents.implementer) {
-    const { name, can } = await agentOf(choice, root)
-    if (!can.reportsCost)
-      note('warning', `${name} does not say what a call costs, so the limit of $${cost} cannot stop it`)
-  }
+  const { cost, taskCost } = settings.workflow.limits
+  const limit = cost ?? taskCost
+  if (limit === undefined) return
+  const agents = await Promise.all(allAgents(settings.agents).map(choice => agentOf(choice, root)))
+  const silent = new Set(agents.filter(({ can }) => !can.reportsCost).map(({ name }) => name))
+  for (const name of silent)
+    note('warning', `${name} does not say what a call costs, so the limit of $${limit} cannot stop it`)
 }
 
 /** C-11: the order stands as it is, but a story that comes before what it needs is worth a warning. */

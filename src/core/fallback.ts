@@ -21,6 +21,14 @@ export function healthAfter(
   return { faults, until: faults >= faultsBeforeFallback ? at + restTime : 0 }
 }
 
+/**
+ * A little later than asked, by chance: many loops that met the same outage must not all come back in the same moment.
+ * Never sooner, for a limit says when it ends. `chance`: from 0 to 1.
+ */
+export function withJitter(until: number, now: number, chance: number): number {
+  return until + Math.min(Math.max(0, until - now) / 10, 30_000) * chance
+}
+
 /** The first of the list that is not passed over; when all are, the one whose turn comes first. */
 export function pickAgent(
   keys: readonly string[],

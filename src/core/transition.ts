@@ -356,7 +356,7 @@ function excuse(
   return { ...state, faults, note, waitUntil }
 }
 
-/** 1 s, 2 s, 4 s … 15 min. Jitter is the engine's business: it may only come later, never sooner. */
+/** 1 s, 2 s, 4 s … 15 min. The engine comes a little later, never sooner (`withJitter`). */
 export function backOff(faults: number): number {
   return Math.min(1000 * 2 ** (faults - 1), 900_000)
 }

@@ -1,6 +1,7 @@
 import { checkBudget, taskWarnings } from '../core/budget.ts'
 import { isStage } from '../core/effect.ts'
 import type { RunEnd } from '../core/event.ts'
+import { withJitter } from '../core/fallback.ts'
 import type { TaskState } from '../core/state.ts'
 import { labelOf } from '../core/task.ts'
 import { ago, plural } from '../core/text.ts'
@@ -38,8 +39,10 @@ export async function runLoop(
       await forgetOldSnapshots(context)
       return turn.result
     }
-    if (turn.type === 'wait') await waitUntil(context, turn.until, turn.why)
-    else if (options.interval > 0) await context.clock.sleep(options.interval, context.stop)
+    if (turn.type === 'wait') {
+      const until = withJitter(turn.until, context.clock.now(), Math.random())
+      await waitUntil(context, until, turn.why)
+    } else if (options.interval > 0) await context.clock.sleep(options.interval, context.stop)
   }
 }
 

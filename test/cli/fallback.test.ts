@@ -37,6 +37,17 @@ describe('a list of agents', () => {
     expect(agents).toMatchObject([{ stage: 'implement', calls: 3, refunded: 1 }])
   })
 
+  it('a phrase of the user’s own tells a limit that nobody else knows', async () => {
+    project = twoAgents([{ do: [{ stderr: 'error: the corporate purse is empty' }, { exit: 1 }] }])
+    const own =
+      'agent: [{ script: first.json, patterns: [{ kind: limit, pattern: "purse is empty" }] }, { script: agent.json }]'
+    project.write('ralph.config.yaml', project.read('ralph.config.yaml').replace(/^agent: .*$/mu, own))
+    project.git('commit', '-qam', 'a phrase')
+    const { code, stdout } = await ralph(project, ['run'])
+    expect(stdout).toContain('takes over')
+    expect(code).toBe(0)
+  })
+
   it('a bad answer is no reason to go elsewhere', async () => {
     project = twoAgents([{ on: { attempt: 1 }, do: [{ done: true }] }, { do: honest() }])
     const { code, stdout } = await ralph(project, ['run'])

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { faultsBeforeFallback, type Health, healthAfter, pickAgent } from '../../src/core/fallback.ts'
+import {
+  faultsBeforeFallback,
+  type Health,
+  healthAfter,
+  pickAgent,
+  withJitter,
+} from '../../src/core/fallback.ts'
 import type { Fault } from '../../src/core/outcome.ts'
 import { foldRun, newRunState } from '../../src/core/run.ts'
 import { stories } from '../../src/presets/stories.ts'
@@ -96,4 +102,20 @@ it('the run remembers how its agents were, and a retry forgets it', () => {
   expect(limited.health).toEqual({ claude: { faults: 1, until: 50_000 } })
   expect(foldRun(limited, finished(null)).health).toEqual({ claude: { faults: 0, until: 0 } })
   expect(foldRun(limited, event({ type: 'task.reopened', why: 'retried' })).health).toEqual({})
+})
+
+it('a wait ends a little later than asked, never sooner, and never much', () => {
+  holds(
+    fc.property(
+      fc.nat(10_000_000),
+      fc.nat(10_000_000),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      (now, wait, chance) => {
+        const later = withJitter(now + wait, now, chance)
+        assert(later >= now + wait)
+        assert(later <= now + wait + Math.min(wait / 10, 30_000))
+      },
+    ),
+    1_000,
+  )
 })
