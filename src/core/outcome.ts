@@ -28,6 +28,8 @@ export type AgentOutcome = {
   change: Change
   violations: Violation[]
   usage: Usage
+  /** How full its context window was at the end, where it told. */
+  context?: { usedTokens: number; windowTokens: number | null }
   ms: number
 }
 

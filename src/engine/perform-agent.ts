@@ -100,6 +100,7 @@ export async function performAgent(context: Context, task: string, stageName: st
     change: seen.change,
     violations: [...seen.violations, ...judged.violations],
     usage: ran.report.usage,
+    ...(ran.report.context ? { context: ran.report.context } : {}),
     ms: ran.result.ms,
   }
   writeFileSync(files.message, ran.report.message)

@@ -169,8 +169,11 @@ function proof(state: TaskState | null): string {
   return `, with evidence: ${plural(files, 'file')} changed, ${plural(evidence.gates.results.length, 'gate')} green`
 }
 
-function cost(outcome: AgentOutcome): string {
-  return outcome.usage.costUsd === null ? '' : `, $${outcome.usage.costUsd.toFixed(4)}`
+/** What is known of the price: money, and how much of the context was used. */
+function cost({ usage, context }: AgentOutcome): string {
+  const money = usage.costUsd === null ? '' : `, $${usage.costUsd.toFixed(4)}`
+  const window = context?.windowTokens
+  return window ? `${money}, ${Math.round((context.usedTokens / window) * 100)} % of its context` : money
 }
 
 function nameOf(state: TaskState | null, noun: string): string {

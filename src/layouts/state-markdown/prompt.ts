@@ -46,8 +46,13 @@ function silent(text: string): string {
   return text
     .replace(/\r\n?/gu, '\n')
     .split('\n')
-    .map(line => (readSignals(line, '').length > 0 ? `> ${quiet(line, 2000)}` : line))
+    .map(line => (looksLikeSignal(line) ? `> ${quiet(line, 2000)}` : line))
     .join('\n')
+}
+
+/** Also where tags stand side by side, which nobody reads as a signal today. */
+function looksLikeSignal(line: string): boolean {
+  return /<\/(?:ralph|promise)>\s*$/u.test(line) || readSignals(line, '').length > 0
 }
 
 /** What must not be tried again: the error it ends in, and the places where it was tried. */
