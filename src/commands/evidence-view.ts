@@ -59,11 +59,12 @@ function mark({ proof }: TaskEvidence, style: Style): string {
 }
 
 function brief({ proof, evidence }: TaskEvidence): string {
-  const { change, gates, review, head, recorded } = evidence
+  const { change, gates, review, head, recorded, adopted } = evidence
   if (proof === 'recorded') return `recorded in ${recorded ?? 'the preset’s files'}; not seen by Ralph`
   const tests = (gates?.results ?? []).reduce((sum, result) => sum + (result.tests?.passed ?? 0), 0)
   const parts = [
     plural((change?.files.length ?? 0) + (change?.more ?? 0), 'file'),
+    adopted === undefined ? '' : `work taken over (${adopted})`,
     proof === 'unverified'
       ? 'no gate ran'
       : `${plural(gates?.results.length ?? 0, 'gate')} green${tests > 0 ? ` (${plural(tests, 'test')})` : ''}`,
@@ -111,8 +112,11 @@ function notDone(task: TaskEvidence, title: string, style: Style): string[] {
 const listed = 50
 
 function proofLines({ evidence, baseline }: TaskEvidence, style: Style): string[] {
-  const { change, gates, review, head } = evidence
+  const { change, gates, review, head, adopted } = evidence
   const lines: string[] = []
+  // What Ralph has not seen made must not look as if it had.
+  if (adopted !== undefined)
+    lines.push(`  adopted  the work, or a part of it, was there before; so says ${adopted}`)
   if (change) {
     lines.push(
       `  change   ${plural(change.files.length + change.more, 'file')}, ${plural(change.commits.length, 'commit')}`,

@@ -649,6 +649,12 @@ describe('crashes', () => {
     expect(result.code, result.stdout).toBe(0)
     expect(await calls()).toEqual(['review US-002'])
     expect(stories(project).map(one => one.reviewCount)).toEqual([1, 1])
+    // Ralph has not seen this work made, and says so.
+    const evidence = await ralph(project, ['evidence', 'US-002'])
+    expect(evidence.stdout).toMatch(
+      /adopted {2}the work, or a part of it, was there before; so says .*tasks\.json/,
+    )
+    expect((await ralph(project, ['evidence'])).stdout).toMatch(/US-002 .*work taken over \(.*tasks\.json/)
   })
 })
 
