@@ -6,10 +6,19 @@ const { version } = JSON.parse(readFileSync(new URL('./package.json', import.met
   version: string
 }
 
-// One build, four entries: the command, the library, the scripted agent (a program of its own, so that the demo and the
-// tests drive a real process), and the client that talks with agents in ACP. All libraries but the native database driver
+// One build, five entries: the command, the library, the scripted agent (a program of its own, so that the demo and the
+// tests drive a real process), the client that talks with agents in ACP, and the command guard (one file that agents
+// start before every tool call, so nothing else may import what is in it). All libraries but the native database driver
 // are inlined.
 export default defineConfig({
+  plugins: [
+    {
+      name: 'package-of-dist',
+      generateBundle() {
+        this.emitFile({ type: 'asset', fileName: 'package.json', source: '{ "type": "commonjs" }\n' })
+      },
+    },
+  ],
   define: { __RALPH_VERSION__: JSON.stringify(version) },
   ssr: { noExternal: true, external: ['libsql'] },
   build: {
@@ -20,14 +29,17 @@ export default defineConfig({
     minify: true,
     rolldownOptions: {
       input: {
-        ralph: 'src/main.ts',
+        ralph: 'src/launch.ts',
         index: 'src/index.ts',
         'scripted-agent': 'src/agents/scripted/program.ts',
         'acp-client': 'src/agents/acp/program.ts',
+        'guard-hook': 'src/hooks/pretool-program.ts',
+        'guard-start': 'src/hooks/guard-start.ts',
       },
       external: ['libsql', ...builtinModules, ...builtinModules.map(name => `node:${name}`)],
       output: {
-        format: 'es',
+        // Starts a little quicker than ES modules do, and its compiled form can be kept.
+        format: 'cjs',
         entryFileNames: '[name].js',
         chunkFileNames: 'chunks/[name]-[hash].js',
         // Opening a file costs more than the code in it that is not used, so what runs together lies together. What

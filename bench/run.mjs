@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { readerCosts } from './readers.mjs'
 
 const originMono = process.hrtime.bigint()
 const originWall = BigInt(Date.now()) * 1_000_000n
@@ -20,7 +21,7 @@ const env = {
 }
 writeFileSync(path.join(home, '.gitconfig'), '[user]\nname = Bench\nemail = bench@example.invalid\n')
 
-const measures = { start, iteration, status, selection, memory, prompt, pack }
+const measures = { start, iteration, box, hook, status, selection, memory, readers, prompt, pack }
 const asked = process.argv.slice(2)
 const rows = []
 for (const [name, measure] of Object.entries(measures)) {
@@ -31,6 +32,14 @@ for (const [name, measure] of Object.entries(measures)) {
 print(rows)
 rmSync(home, { recursive: true, force: true })
 process.exitCode = rows.some(row => row.ok === false) ? 1 : 0
+
+/** CPU per MB of agent output, in lines as short as they come. */
+async function readers() {
+  const costs = await readerCosts()
+  return costs.map(({ name, cost, bare }) =>
+    row(`reader of ${name}`, cost, 5, 'ms/MB', `JSON.parse alone ${bare.toFixed(1)} ms/MB`),
+  )
+}
 
 /** `ralph run` start → first agent call. */
 async function start() {
@@ -89,6 +98,48 @@ async function iteration() {
       `bash loop ${percentile(bare, 0.95).toFixed(1)} ms`,
     ),
   ]
+}
+
+/** What a box adds to an iteration: the time from one agent's end to the next one's start, with and without it. */
+async function box() {
+  const gapsIn = sandbox => {
+    const project = stories(30, undefined, sandbox)
+    run(project, ['run', '-n', '30'])
+    const found = gaps(project)
+    drop(project)
+    return median(found)
+  }
+  if (spawnSync('bwrap', ['--version'], { stdio: 'ignore' }).status !== 0)
+    return [row('bubblewrap, added per agent start', Number.NaN, 30, 'ms', 'not installed')]
+  const [bare, boxed] = [gapsIn('none'), gapsIn('bubblewrap')]
+  return [
+    row(
+      'bubblewrap, added per agent start',
+      boxed - bare,
+      30,
+      'ms',
+      `${boxed.toFixed(0)} ms against ${bare.toFixed(0)} ms`,
+    ),
+  ]
+}
+
+/** The guard's hook, as an agent calls it before each tool call, against an empty start of Node. */
+async function hook() {
+  const file = path.join(path.dirname(ralph), 'guard-start.js')
+  const input = JSON.stringify({
+    hook_event_name: 'PreToolUse',
+    tool_name: 'Bash',
+    tool_input: { command: 'npm test && git status' },
+    cwd: os.tmpdir(),
+  })
+  const once = args =>
+    timed(() => spawnSync(process.execPath, args, { env, input, stdio: ['pipe', 'ignore', 'ignore'] }))
+  const empty = path.join(home, 'empty.cjs')
+  writeFileSync(empty, '')
+  const pairs = Array.from({ length: 25 }, () => [once([empty]), once([file])])
+  const bare = median(pairs.map(([one]) => one))
+  const asked = median(pairs.map(([, two]) => two))
+  return [row('guard hook, per call', asked, bare * 1.3, 'ms', `empty Node start ${bare.toFixed(0)} ms`)]
 }
 
 /** How many git processes the engine starts per iteration, and the CPU time of it all, which a busy machine does not change. */
@@ -246,6 +297,7 @@ async function pack() {
 function stories(
   count,
   does = 'echo "$RALPH_TASK" > "out-$RALPH_TASK.txt"; git add "out-$RALPH_TASK.txt"; git commit -q -m "$RALPH_TASK"; echo "<ralph>DONE $RALPH_TASK</ralph>"',
+  sandbox = 'none',
 ) {
   const root = mkdtempSync(path.join(os.tmpdir(), 'ralph-bench-'))
   for (let n = 1; n <= count; n++) {
@@ -266,7 +318,7 @@ function stories(
   )
   writeFileSync(
     path.join(root, 'ralph.config.yaml'),
-    'agent: { command: ["sh", "agent.sh"] }\nverify: none\nsandbox: none\n',
+    `agent: { command: ["sh", "agent.sh"] }\nverify: none\nsandbox: ${sandbox}\n`,
   )
   const git = (...args) => execFileSync('git', args, { cwd: root, env, stdio: 'ignore' })
   git('init', '-q')

@@ -35,9 +35,12 @@ const tools = [
   { program: 'sh', debian: 'dash' },
   { program: 'zsh', debian: 'zsh' },
   { program: 'fish', debian: 'fish' },
+  { program: 'bwrap', debian: 'bubblewrap' },
 ]
 
-const built = ['dist/ralph.js', 'dist/index.js', 'dist/scripted-agent.js', 'dist/acp-client.js']
+const built = ['ralph', 'index', 'scripted-agent', 'acp-client', 'guard-hook', 'guard-start'].map(
+  name => `dist/${name}.js`,
+)
 const sources = ['src', 'templates', 'package.json', 'vite.config.ts']
 
 const steps = {

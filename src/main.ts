@@ -1,14 +1,8 @@
-#!/usr/bin/env node
-import module from 'node:module'
 import { errorText, UserError } from './core/errors.ts'
 import { createProgram } from './program.ts'
 
-// Compiled code is kept between starts where Node can do that (22 and later).
-const keeper = module as unknown as { enableCompileCache?: () => unknown }
-keeper.enableCompileCache?.()
-
 /** argv → command. The only place that turns errors into exit codes. */
-async function main(): Promise<void> {
+export async function main(): Promise<void> {
   const program = createProgram()
   try {
     await program.parseAsync(process.argv)
@@ -56,5 +50,3 @@ function isCommanderError(error: unknown): error is { exitCode: number; code: st
 function isStoreError(error: unknown): error is Error & { reason: string } {
   return error instanceof Error && error.name === 'StoreError' && 'reason' in error
 }
-
-await main()

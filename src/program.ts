@@ -23,7 +23,7 @@ export function createProgram(): Command {
     .action(async () => (await import('./commands/demo.ts')).demo())
 
   command(program, 'init', 'write a configuration and the first files of a preset for this project')
-    .option('--preset <name>', 'the way of working', 'stories')
+    .option('--preset <name>', 'the way of working (what lies here, else reviewed)')
     .option('--name <name>', 'name of the feature')
     .option('--prompts', 'write the prompt templates too, to be changed for this project')
     .option('-y, --yes', 'ask nothing')
@@ -219,6 +219,25 @@ export function createProgram(): Command {
     .addHelpText('after', examples(['ralph hook stop < event.json']))
     .action(async (event, options) => (await import('./commands/hook.ts')).hook({ event, ...options }))
 
+  command(program, 'guard', 'would the command guard let an agent run this (docs/guard.md)')
+    .argument('[command]', 'the shell command, in quotes; it is only judged, never run')
+    .option('--list', 'what is denied, with examples')
+    .option('--hook', 'entry point for hooks of agent CLIs: a tool call as JSON on stdin')
+    .option('--json', 'print it as JSON')
+    .addHelpText(
+      'after',
+      `${examples(["ralph guard 'rm -rf dist'", "ralph guard 'git push --force' --json", 'ralph guard --list'])}
+Exit codes: 0 allowed · 1 denied · 2 wrong usage; with --hook 2 is a refusal
+`,
+    )
+    .action(async (text, options, self) =>
+      (await import('./commands/guard.ts')).guard({
+        ...(text === undefined ? {} : { command: text }),
+        ...options,
+        ...globals(self),
+      }),
+    )
+
   command(program, 'completion', 'shell completion')
     .argument('<shell>', 'bash, zsh or fish')
     .addHelpText(
@@ -272,8 +291,12 @@ function runOptions(run: Command): Command {
       'a command the engine runs itself (repeatable); none = accept the agents’ word',
       collect,
     )
-    .option('--sandbox [provider]', 'isolate the agent; fail when that is not possible')
-    .option('--no-sandbox', 'direct mode: the agent has all your rights')
+    .addOption(
+      new Option('--sandbox [provider]', 'isolate agents and gates; fail when that is not possible').env(
+        'RALPH_SANDBOX',
+      ),
+    )
+    .option('--no-sandbox', 'direct mode: the agent has all your rights, watched by the command guard')
     .option('--worktree <name>', 'work in a worktree of its own, from HEAD')
     .option('--clean-gates', 'run the gates in a checkout that holds only what would be committed')
     .option(
@@ -356,5 +379,6 @@ Exit codes: 0 every task is done with evidence · 1 not complete (the last line 
 
 const needs = `
 Needs: git, and the CLI of an agent (claude, codex, copilot, gemini, opencode, or any program) that is logged in.
-Recommended for isolation: Docker Desktop 4.58 or newer with sandboxes.
+Recommended for isolation: bubblewrap (Linux), or Docker's sbx (the older \`docker sandbox\`: Docker Desktop 4.58 to 4.79).
+With these each project has a microVM of its own that may take half of the memory: two or three at a time fill a laptop.
 `

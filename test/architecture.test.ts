@@ -24,7 +24,7 @@ const layers: Record<string, string[]> = {
   guard: ['core'],
   store: ['core'],
   process: ['core'],
-  hooks: ['core', 'guard'],
+  hooks: ['core', 'guard', 'compiled-code.ts'],
   // Takes an effect, calls an adapter, appends an event. Of the faces it knows only what a listener looks like.
   config: ['core', 'presets'],
   engine: [
@@ -48,12 +48,21 @@ const layers: Record<string, string[]> = {
   dashboard: ['core', 'store', 'reporters'],
   // Whoever puts it all together.
   commands: ['*'],
+  'launch.ts': ['*'],
   'main.ts': ['*'],
+  'compiled-code.ts': [],
   'program.ts': ['*'],
   'index.ts': ['*'],
 }
 
-const entries = ['main.ts', 'index.ts', 'agents/acp/program.ts', 'agents/scripted/program.ts']
+const entries = [
+  'launch.ts',
+  'index.ts',
+  'agents/acp/program.ts',
+  'agents/scripted/program.ts',
+  'hooks/guard-start.ts',
+  'hooks/pretool-program.ts',
+]
 
 /** Files that nothing leads to yet, each with the reason. To be emptied. */
 const notYetReached: Record<string, string> = {}

@@ -4,7 +4,8 @@ import type { Fault, Usage } from '../core/outcome.ts'
 /** One coding-agent CLI: how to start it headless and how to read what it prints. One file per agent. */
 export interface Agent {
   name: string
-  can: { readOnly: boolean; reportsCost: boolean; structured: boolean }
+  /** `guard`: it asks the guard of a request before each tool call. */
+  can: { readOnly: boolean; reportsCost: boolean; structured: boolean; guard: boolean }
   /** Phrases of its error messages, for `classify`. */
   patterns: readonly FaultPattern[]
   /** How to start it for one attempt. Pure: the same request gives the same command. */
@@ -13,6 +14,28 @@ export interface Agent {
   reader(): AgentReader
   /** What works here and how to mend what does not; starts the program for real. */
   probe(context: ProbeContext): Promise<AgentProbe>
+  /** What it cannot work without where the home folder and the network are hidden from it. */
+  needs?(env: Record<string, string | undefined>): AgentNeeds
+  /** How it is led to a model at `url`, without a login, to see whether it starts as it should; or why that cannot be. */
+  headless?(url: string): HeadlessStart | { notChecked: string }
+}
+
+export type HeadlessStart = {
+  /** In place of the user's own variables. */
+  env: Record<string, string>
+  /** Files of an otherwise empty home. */
+  files?: Record<string, string>
+  /** After the user's own arguments. */
+  args?: string[]
+  /** In place of the user's own model. */
+  model?: string
+}
+
+export type AgentNeeds = {
+  /** Its model and the renewal of its login: `example.com`, `*.example.com`, with `:port` where it is not a usual one. */
+  hosts: string[]
+  /** Its login and settings, by absolute path; not all of them need be there. `back`: a login that the CLI renews. */
+  copies: { path: string; back: boolean }[]
 }
 
 /** What the configuration may say about an agent besides its name. */
@@ -43,6 +66,10 @@ export type AgentRequest = {
   env: Record<string, string | undefined>
   /** The engine runs as root. */
   root: boolean
+  /** It runs in a box of ours, which keeps a reviewer from writing; a sandbox of its own would not start in there. */
+  boxed?: boolean
+  /** `node <hook>` is asked before each tool call and may refuse it; only agents that `can.guard` heed it. */
+  guard?: { node: string; hook: string }
 }
 
 export type AgentCommand = {

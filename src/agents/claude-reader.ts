@@ -87,17 +87,22 @@ function takeAssistant(seen: Seen, event: JsonRecord): AgentEvent[] {
     seen.run.apiError = word(event.error)
     return [notice(contentText(message))]
   }
+  const texts: string[] = []
+  const events: AgentEvent[] = []
+  for (const one of asList(message?.content)) {
+    const block = asRecord(one)
+    if (block?.type === 'tool_use')
+      events.push(toolEvent(asText(block.name), toolInput(asRecord(block.input))))
+    const text = block?.type === 'text' ? asText(block.text) : ''
+    if (text === '') continue
+    texts.push(text)
+    events.push(textEvent(text))
+  }
   // A subagent speaks to the agent, not to us.
   const nested = asText(event.parent_tool_use_id) !== ''
-  const text = contentText(message)
-  if (text.trim() && !nested) seen.lastText = lastPart(text, messageLimit)
-  return asList(message?.content).flatMap(block => blockEvents(asRecord(block)))
-}
-
-function blockEvents(block: JsonRecord | null): AgentEvent[] {
-  if (block?.type === 'text' && asText(block.text)) return [textEvent(asText(block.text))]
-  if (block?.type !== 'tool_use') return []
-  return [toolEvent(asText(block.name), toolInput(asRecord(block.input)))]
+  const text = texts.join('\n')
+  if (!nested && text.trim()) seen.lastText = lastPart(text, messageLimit)
+  return events
 }
 
 /** The one thing a person wants to see of a tool call. */
@@ -107,10 +112,12 @@ function toolInput(input: JsonRecord | null): string {
 }
 
 function contentText(message: JsonRecord | null): string {
-  return asList(message?.content)
-    .map(asRecord)
-    .flatMap(block => (block?.type === 'text' ? [asText(block.text)] : []))
-    .join('\n')
+  const texts: string[] = []
+  for (const one of asList(message?.content)) {
+    const block = asRecord(one)
+    if (block?.type === 'text') texts.push(asText(block.text))
+  }
+  return texts.join('\n')
 }
 
 function takeToolResults(seen: Seen, event: JsonRecord): void {

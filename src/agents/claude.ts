@@ -1,6 +1,18 @@
-import type { Agent, AgentCommand, AgentProbe, AgentRequest, AgentSettings, ProbeContext } from './agent.ts'
+import type {
+  Agent,
+  AgentCommand,
+  AgentProbe,
+  AgentRequest,
+  AgentSettings,
+  HeadlessStart,
+  ProbeContext,
+} from './agent.ts'
+import { claudeNeeds } from './claude-needs.ts'
 import { claudeReader } from './claude-reader.ts'
 import { pick, probeEnvironment } from './environment.ts'
+import { install } from './fixes.ts'
+import { guardEnvironment, guardFile, guardLine, guardPatience } from './guard.ts'
+import { madeUpKey } from './headless.ts'
 import { patternsFor } from './patterns.ts'
 import { probeVersion } from './probe-version.ts'
 
@@ -8,11 +20,13 @@ export function claude(settings: AgentSettings = {}): Agent {
   const program = settings.program ?? 'claude'
   return {
     name: 'claude',
-    can: { readOnly: true, reportsCost: true, structured: true },
+    can: { readOnly: true, reportsCost: true, structured: true, guard: true },
     patterns: patternsFor('claude', settings.patterns),
     command: request => command(program, request),
     reader: claudeReader,
     probe: context => probe(program, context),
+    needs: claudeNeeds,
+    headless,
   }
 }
 
@@ -21,18 +35,19 @@ function command(program: string, request: AgentRequest): AgentCommand {
   return {
     argv: [
       program,
-      ...headless,
+      ...always,
       ...(request.readOnly ? readOnly : ['--dangerously-skip-permissions']),
+      ...guardOptions(request),
       ...model,
       ...request.extraArgs,
     ],
-    env: environment(request),
+    env: { ...environment(request), ...(request.guard ? guardEnvironment(request.guard) : {}) },
     stdin: 'prompt',
   }
 }
 
 /** Without `--verbose` the CLI refuses `stream-json`. */
-const headless = ['-p', '--output-format', 'stream-json', '--verbose']
+const always = ['-p', '--output-format', 'stream-json', '--verbose']
 
 /**
  * A reviewer. `dontAsk` refuses whatever is not allowed and still lets the shell commands through that only read (`git
@@ -47,6 +62,22 @@ const readOnly = [
   '--allowedTools',
   'Read,Grep,Glob',
 ]
+
+/**
+ * As settings, so that no settings of the project can switch it off. The CLI takes them once only: next to settings of
+ * the user's own it is a plugin.
+ */
+function guardOptions({ guard, extraArgs }: AgentRequest): string[] {
+  if (!guard) return []
+  if (extraArgs.some(word => word === '--settings' || word.startsWith('--settings=')))
+    return ['--plugin-dir', guardFile()]
+  const hook = { type: 'command', command: guardLine(guard), timeout: guardPatience }
+  const hooks = { PreToolUse: [{ matcher: allButHarmless, hooks: [hook] }] }
+  return ['--settings', JSON.stringify({ disableAllHooks: false, hooks })]
+}
+
+/** A guard takes a moment; these tools can do no harm, not even read a secret. */
+const allButHarmless = '^(?!(?:Glob|LS|TodoWrite|ToolSearch|WebSearch)$)'
 
 /** Login, endpoint and behaviour of the CLI. Left out on purpose: marks of a Claude session that Ralph itself runs in. */
 const own = [
@@ -96,9 +127,6 @@ function environment({ env, root }: AgentRequest): Record<string, string> {
   }
 }
 
-const install =
-  'Install it with `npm install -g @anthropic-ai/claude-code`, then run `claude` once to log in (or set ANTHROPIC_API_KEY).'
-
 function probe(program: string, { env, cwd }: ProbeContext): Promise<AgentProbe> {
   return probeVersion({
     program,
@@ -109,6 +137,13 @@ function probe(program: string, { env, cwd }: ProbeContext): Promise<AgentProbe>
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
     },
-    fix: install,
+    fix: install.claude,
   })
+}
+
+/** A made-up key, and no second try. */
+function headless(url: string): HeadlessStart {
+  return {
+    env: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: madeUpKey, CLAUDE_CODE_MAX_RETRIES: '0' },
+  }
 }

@@ -64,7 +64,11 @@ function take(seen: Seen, event: JsonRecord): AgentEvent[] {
 function takeItem(seen: Seen, item: JsonRecord, ended: boolean): AgentEvent[] {
   const type = asText(item.type)
   // The CLI's own words: a setting it does not know, a transport it fell back to.
-  if (type === 'error') return [notice(asText(item.message))]
+  if (type === 'error') {
+    const words = asText(item.message)
+    // It warns of the way in which the guard is given to it: our own doing.
+    return words.startsWith('`--dangerously-bypass-hook-trust`') ? [] : [notice(words)]
+  }
   seen.error = ''
   if (type === 'agent_message') {
     const text = asText(item.text)

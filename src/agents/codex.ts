@@ -1,7 +1,19 @@
 import path from 'node:path'
-import type { Agent, AgentCommand, AgentProbe, AgentRequest, AgentSettings, ProbeContext } from './agent.ts'
+import type {
+  Agent,
+  AgentCommand,
+  AgentProbe,
+  AgentRequest,
+  AgentSettings,
+  HeadlessStart,
+  ProbeContext,
+} from './agent.ts'
+import { codexNeeds } from './codex-needs.ts'
 import { codexReader } from './codex-reader.ts'
 import { pick, probeEnvironment } from './environment.ts'
+import { install, logIn } from './fixes.ts'
+import { type Guard, guardLine, guardPatience } from './guard.ts'
+import { madeUpKey } from './headless.ts'
 import { patternsFor } from './patterns.ts'
 import { startProbe } from './probe.ts'
 import { probeVersion } from './probe-version.ts'
@@ -11,11 +23,13 @@ export function codex(settings: AgentSettings = {}): Agent {
   const program = settings.program ?? 'codex'
   return {
     name: 'codex',
-    can: { readOnly: true, reportsCost: false, structured: true },
+    can: { readOnly: true, reportsCost: false, structured: true, guard: true },
     patterns: patternsFor('codex', settings.patterns),
     command: request => command(program, request),
     reader: codexReader,
     probe: context => probe(program, context),
+    needs: codexNeeds,
+    headless,
   }
 }
 
@@ -26,8 +40,9 @@ function command(program: string, request: AgentRequest): AgentCommand {
       program,
       'exec',
       '--json',
-      ...(request.readOnly ? readOnly : ['--dangerously-bypass-approvals-and-sandbox']),
+      ...(request.readOnly && !request.boxed ? readOnly : ['--dangerously-bypass-approvals-and-sandbox']),
       ...settled,
+      ...(request.guard ? guardSettings(request.guard) : []),
       ...model,
       // The prompt is on stdin. Said aloud: a stray word among the extra arguments is then an error, not a prompt.
       '-',
@@ -52,6 +67,15 @@ const settled = [
   'features.unbounded_connection_retries=false',
 ]
 
+/**
+ * The guard, besides hooks of the user's own. Hooks that he has not looked through yet would be left out without a word,
+ * ours too, unless all are trusted.
+ */
+function guardSettings(guard: Guard): string[] {
+  const hook = `{type="command",command=${JSON.stringify(guardLine(guard))},timeout=${guardPatience}}`
+  return ['--dangerously-bypass-hook-trust', '-c', `hooks.PreToolUse=[{hooks=[${hook}]}]`]
+}
+
 /** Login and places of the CLI. Left out on purpose: marks of a Codex session that Ralph itself runs in. */
 const own = [
   'CODEX_HOME',
@@ -66,13 +90,9 @@ const own = [
   'OPENAI_PROJECT',
 ]
 
-const install = 'Install it with `npm install -g @openai/codex`, then run `codex login`.'
-const logIn =
-  'Run `codex login`, or `printenv OPENAI_API_KEY | codex login --with-api-key`, or set CODEX_API_KEY (OPENAI_API_KEY alone is not read).'
-
 async function probe(program: string, { env, cwd }: ProbeContext): Promise<AgentProbe> {
   const safe = { ...probeEnvironment(env), ...pick(env, ['CODEX_HOME', 'CODEX_SQLITE_HOME']) }
-  const found = await probeVersion({ program, product: 'Codex', cwd, env: safe, fix: install })
+  const found = await probeVersion({ program, product: 'Codex', cwd, env: safe, fix: install.codex })
   if (!found.ok) return found
   if (env.CODEX_API_KEY || env.CODEX_ACCESS_TOKEN) return { ...found, login: 'yes' }
 
@@ -89,11 +109,31 @@ async function probe(program: string, { env, cwd }: ProbeContext): Promise<Agent
   }
   // Another provider has a key of its own, of which `login status` knows nothing.
   if (!/not logged in/iu.test(detail) || (await namesProvider(env))) return { ...found, login: 'unknown' }
-  return { ...found, login: 'no', problem: 'not logged in', fix: logIn }
+  return { ...found, login: 'no', problem: 'not logged in', fix: logIn.codex }
 }
 
 async function namesProvider(env: Record<string, string | undefined>): Promise<boolean> {
   const home = env.CODEX_HOME || path.join(env.HOME ?? '', '.codex')
   // No configuration: the provider is the usual one.
   return /^\s*(?:model|oss)_provider\s*=/mu.test(await readText(path.join(home, 'config.toml')))
+}
+
+function headless(url: string): HeadlessStart {
+  const provider = [
+    'name="check"',
+    `base_url="${url}/v1"`,
+    'env_key="CODEX_API_KEY"',
+    'wire_api="responses"',
+    'request_max_retries=0',
+    'stream_max_retries=0',
+    'supports_websockets=false',
+  ].join(',')
+  return {
+    env: { CODEX_API_KEY: madeUpKey },
+    args: [
+      // Its plugins look for updates outside.
+      ...['-c', 'features.plugins=false'],
+      ...['-c', 'model_provider="check"', '-c', `model_providers.check={${provider}}`],
+    ],
+  }
 }

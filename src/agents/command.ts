@@ -17,7 +17,7 @@ export function command(settings: AgentSettings): Agent {
   }
   return {
     name: 'command',
-    can: { readOnly: false, reportsCost: false, structured: false },
+    can: { readOnly: false, reportsCost: false, structured: false, guard: false },
     patterns: patternsFor('command', settings.patterns),
     command: ({ model, readOnly, extraArgs }) => ({
       argv: [program, ...args, ...extraArgs],
@@ -29,6 +29,7 @@ export function command(settings: AgentSettings): Agent {
     }),
     reader: () => plainReader(),
     probe: context => probe(program, context),
+    headless: () => ({ notChecked: 'an unknown program might begin to work' }),
   }
 }
 

@@ -1,7 +1,19 @@
 import path from 'node:path'
-import type { Agent, AgentCommand, AgentProbe, AgentRequest, AgentSettings, ProbeContext } from './agent.ts'
+import type {
+  Agent,
+  AgentCommand,
+  AgentProbe,
+  AgentRequest,
+  AgentSettings,
+  HeadlessStart,
+  ProbeContext,
+} from './agent.ts'
+import { copilotNeeds } from './copilot-needs.ts'
 import { copilotReader } from './copilot-reader.ts'
 import { pick, probeEnvironment } from './environment.ts'
+import { install, logIn } from './fixes.ts'
+import { guardEnvironment, guardFile } from './guard.ts'
+import { madeUpKey } from './headless.ts'
 import { patternsFor } from './patterns.ts'
 import { probeVersion } from './probe-version.ts'
 import { readText } from './read-text.ts'
@@ -11,11 +23,13 @@ export function copilot(settings: AgentSettings = {}): Agent {
   return {
     name: 'copilot',
     // Not quite read-only: `git diff --output=FILE` passes for a command that only reads (measured with 1.0.102).
-    can: { readOnly: false, reportsCost: false, structured: true },
+    can: { readOnly: false, reportsCost: false, structured: true, guard: true },
     patterns: patternsFor('copilot', settings.patterns),
     command: request => command(program, request),
     reader: copilotReader,
     probe: context => probe(program, context),
+    needs: copilotNeeds,
+    headless,
   }
 }
 
@@ -24,19 +38,24 @@ function command(program: string, request: AgentRequest): AgentCommand {
   return {
     argv: [
       program,
-      ...headless,
+      ...always,
       // Without leave for all tools it still reads files and runs commands that only read, and refuses the rest.
       request.readOnly ? '--deny-tool=write' : '--allow-all',
+      ...(request.guard ? ['--plugin-dir', guardFile()] : []),
       ...model,
       ...request.extraArgs,
     ],
-    env: { ...pick(request.env, own), COPILOT_AUTO_UPDATE: 'false' },
+    env: {
+      ...pick(request.env, own),
+      COPILOT_AUTO_UPDATE: 'false',
+      ...(request.guard ? guardEnvironment(request.guard) : {}),
+    },
     stdin: 'prompt',
   }
 }
 
 /** No `-p`: with it, stdin is not read. */
-const headless = [
+const always = [
   '--output-format',
   'json',
   '--no-ask-user',
@@ -60,18 +79,13 @@ const own = [
   'COPILOT_CUSTOM_INSTRUCTIONS_DIRS',
 ]
 
-const install =
-  'Install it with `npm install -g @github/copilot`, then run `copilot login` (or set COPILOT_GITHUB_TOKEN).'
-const logIn =
-  'Run `copilot login`, or set COPILOT_GITHUB_TOKEN, or COPILOT_PROVIDER_BASE_URL for a model of your own.'
-
 async function probe(program: string, { env, cwd }: ProbeContext): Promise<AgentProbe> {
   const found = await probeVersion({
     program,
     product: 'GitHub Copilot CLI',
     cwd,
     env: { ...probeEnvironment(env), ...pick(env, ['COPILOT_HOME']), COPILOT_AUTO_UPDATE: 'false' },
-    fix: install,
+    fix: install.copilot,
     // The first start of a version unpacks itself.
     timeout: 30_000,
   })
@@ -80,7 +94,7 @@ async function probe(program: string, { env, cwd }: ProbeContext): Promise<Agent
   const version = found.version?.replace(/\.$/u, '') ?? null
   const login = await loginOf(env)
   return login === 'no'
-    ? { ...found, version, login, problem: 'not logged in', fix: logIn }
+    ? { ...found, version, login, problem: 'not logged in', fix: logIn.copilot }
     : { ...found, version, login }
 }
 
@@ -94,4 +108,18 @@ async function loginOf(env: ProbeContext['env']): Promise<'yes' | 'no' | 'unknow
   ]
   const files = await Promise.all(places.map(readText))
   return files.some(text => text.trim() !== '') ? 'unknown' : 'no'
+}
+
+/** With a model of the user's own, no login is asked for. */
+function headless(url: string): HeadlessStart {
+  return {
+    env: {
+      COPILOT_OFFLINE: 'true',
+      COPILOT_PROVIDER_BASE_URL: `${url}/v1`,
+      COPILOT_PROVIDER_TYPE: 'openai',
+      COPILOT_PROVIDER_WIRE_API: 'completions',
+      COPILOT_PROVIDER_API_KEY: madeUpKey,
+      COPILOT_MODEL: 'check',
+    },
+  }
 }

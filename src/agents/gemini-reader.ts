@@ -3,12 +3,12 @@ import type { AgentEvent, AgentReader, AgentReport } from './agent.ts'
 import { deniedFault, errorFault, type GeminiRun, statusOf } from './gemini-fault.ts'
 import { asAmount, asRecord, asText, type JsonRecord } from './json.ts'
 import { jsonReader, notice, textEvent, toolEvent, word } from './json-reader.ts'
-import { firstPart, lastPart, messageLimit } from './tail-text.ts'
+import { type EndText, endText, firstPart, messageLimit } from './tail-text.ts'
 
 /** Reads `--output-format stream-json`. Nothing is kept but the last message, the result and a few counts. */
 export function geminiReader(): AgentReader {
   const seen: Seen = {
-    message: '',
+    message: endText(messageLimit),
     open: false,
     run: { yolo: false, toolsDone: 0, denied: new Set(), error: '' },
     tools: new Map(),
@@ -35,7 +35,7 @@ export function geminiReader(): AgentReader {
 
 type Seen = {
   /** What was said since the last tool call: the message comes in pieces. */
-  message: string
+  message: EndText
   open: boolean
   run: GeminiRun
   /** Names of the tools under way by their id. */
@@ -81,11 +81,9 @@ function take(seen: Seen, event: JsonRecord): AgentEvent[] {
 
 function takeText(seen: Seen, text: string): AgentEvent[] {
   if (text === '') return []
-  if (!seen.open) seen.message = ''
+  if (!seen.open) seen.message.clear()
   seen.open = true
-  seen.message += text
-  // Cutting only at twice the limit keeps the cost per piece constant.
-  if (seen.message.length > messageLimit * 2) seen.message = lastPart(seen.message, messageLimit)
+  seen.message.add(text)
   return [textEvent(text)]
 }
 
@@ -163,7 +161,7 @@ function report(seen: Seen, stray: string, code: number | null): AgentReport {
   // Zeros after an error without an answer from the server may be wrong: a broken request may have cost something.
   const told = result !== null && (!failure || failure.status !== null || (result.usage.inputTokens ?? 0) > 0)
   return {
-    message: lastPart(seen.message, messageLimit),
+    message: seen.message.text(),
     usage: told ? result.usage : unknownUsage,
     fault: failure ? errorFault(failure) : result ? deniedFault(run) : null,
     tail: stray,

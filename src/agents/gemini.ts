@@ -1,7 +1,19 @@
 import path from 'node:path'
-import type { Agent, AgentCommand, AgentProbe, AgentRequest, AgentSettings, ProbeContext } from './agent.ts'
+import type {
+  Agent,
+  AgentCommand,
+  AgentProbe,
+  AgentRequest,
+  AgentSettings,
+  HeadlessStart,
+  ProbeContext,
+} from './agent.ts'
 import { pick, probeEnvironment } from './environment.ts'
+import { install, logIn } from './fixes.ts'
+import { canGuardGemini, geminiGuard } from './gemini-guard.ts'
+import { geminiNeeds } from './gemini-needs.ts'
 import { geminiReader } from './gemini-reader.ts'
+import { madeUpKey } from './headless.ts'
 import { asRecord, asText, parseRecord } from './json.ts'
 import { patternsFor } from './patterns.ts'
 import { probeVersion } from './probe-version.ts'
@@ -12,11 +24,13 @@ export function gemini(settings: AgentSettings = {}): Agent {
   return {
     name: 'gemini',
     // Not read-only: a reviewer that enters plan mode and leaves it again may edit files (measured with 0.61.0).
-    can: { readOnly: false, reportsCost: false, structured: true },
+    can: { readOnly: false, reportsCost: false, structured: true, guard: canGuardGemini() },
     patterns: patternsFor('gemini', settings.patterns),
     command: request => command(program, request),
     reader: geminiReader,
     probe: context => probe(program, context),
+    needs: geminiNeeds,
+    headless,
   }
 }
 
@@ -32,7 +46,7 @@ function command(program: string, request: AgentRequest): AgentCommand {
       ...model,
       ...request.extraArgs,
     ],
-    env: environment(request.env),
+    env: { ...environment(request.env), ...(request.guard ? geminiGuard(request.guard, request.env) : {}) },
     stdin: 'prompt',
   }
 }
@@ -88,11 +102,6 @@ function environment(env: AgentRequest['env']): Record<string, string> {
   }
 }
 
-const install =
-  'Install it with `npm install -g @google/gemini-cli`, then run `gemini` once to log in (or set GEMINI_API_KEY).'
-const logIn =
-  'Run `gemini` once to log in, or set GEMINI_API_KEY (with GOOGLE_GEMINI_BASE_URL also `security.auth.selectedType` in ~/.gemini/settings.json).'
-
 async function probe(program: string, { env, cwd }: ProbeContext): Promise<AgentProbe> {
   const found = await probeVersion({
     program,
@@ -104,13 +113,15 @@ async function probe(program: string, { env, cwd }: ProbeContext): Promise<Agent
       GEMINI_CLI_NO_RELAUNCH: 'true',
       GEMINI_TELEMETRY_ENABLED: 'false',
     },
-    fix: install,
+    fix: install.gemini,
     // Two seconds on an idle machine.
     timeout: 20_000,
   })
   if (!found.ok) return found
   const login = await loginOf(env, cwd)
-  return login === 'no' ? { ...found, login, problem: 'not logged in', fix: logIn } : { ...found, login }
+  return login === 'no'
+    ? { ...found, login, problem: 'not logged in', fix: logIn.gemini }
+    : { ...found, login }
 }
 
 /** The CLI has no command that tells, so this looks where it looks itself. */
@@ -127,4 +138,18 @@ async function loginOf(env: ProbeContext['env'], cwd: string): Promise<'yes' | '
   const files = await Promise.all([...elsewhere, path.join(env.HOME ?? '', '.env')].map(readText))
   const cloud = env.GOOGLE_GENAI_USE_VERTEXAI || env.GOOGLE_GENAI_USE_GCA || env.GOOGLE_API_KEY
   return chosen || cloud || files.some(text => text !== '') ? 'unknown' : 'no'
+}
+
+function headless(url: string): HeadlessStart {
+  const settings = {
+    privacy: { usageStatisticsEnabled: false },
+    general: { maxAttempts: 1, enableAutoUpdate: false, enableAutoUpdateNotification: false },
+    security: { auth: { selectedType: 'gemini-api-key' } },
+  }
+  return {
+    env: { GEMINI_API_KEY: madeUpKey, GOOGLE_GEMINI_BASE_URL: url },
+    files: { '.gemini/settings.json': JSON.stringify(settings) },
+    // Without a model it first asks one which to take.
+    model: 'gemini-2.5-pro',
+  }
 }

@@ -1,7 +1,9 @@
+import { pathToFileURL } from 'node:url'
 import { UserError } from '../core/errors.ts'
 import type { AgentRequest } from './agent.ts'
 import { pick } from './environment.ts'
-import { asRecord, parseRecord } from './json.ts'
+import { guardEnvironment, guardFile } from './guard.ts'
+import { asList, asRecord, parseRecord } from './json.ts'
 
 /** What opencode gets of the user's variables. The keys of a cloud are shown only to who names a model of that cloud. */
 export function opencodeEnvironment({ env, model }: AgentRequest): Record<string, string> {
@@ -69,7 +71,15 @@ const clouds: Record<string, readonly string[]> = {
 
 /** Whether a key that opencode takes from the environment is there. */
 export function hasKey(env: Record<string, string | undefined>): boolean {
-  return ['OPENCODE_API_KEY', ...Object.values(providerKeys).flat()].some(name => env[name])
+  return Boolean(env.OPENCODE_API_KEY) || providersWithKeys(env).length > 0
+}
+
+export function providersWithKeys(env: Record<string, string | undefined>): string[] {
+  return Object.keys(providerKeys).filter(provider => providerKeys[provider]?.some(name => env[name]))
+}
+
+function isOn(value: string | undefined): boolean {
+  return value === '1' || value?.toLowerCase() === 'true'
 }
 
 export const reviewerName = 'ralph-reviewer'
@@ -91,25 +101,35 @@ const reviewerMay = {
 }
 
 /**
- * The reviewer is an agent of its own, because what a user allows his agents outdoes OPENCODE_PERMISSION. The user's own
- * configuration in the environment stays.
+ * The reviewer is an agent of its own, because what a user allows his agents outdoes OPENCODE_PERMISSION. The guard is a
+ * plugin. The user's own configuration in the environment stays.
  */
-export function reviewerEnvironment(env: Record<string, string | undefined>): Record<string, string> {
+export function opencodeConfig({ env, readOnly, guard }: AgentRequest): Record<string, string> {
+  if (!readOnly && !guard) return {}
+  if (guard && isOn(env.OPENCODE_PURE))
+    throw new UserError(
+      'opencode: OPENCODE_PURE keeps out every plugin, and with them the command guard',
+      'Unset OPENCODE_PURE, or run in a sandbox.',
+      2,
+    )
   const given = env.OPENCODE_CONFIG_CONTENT
   const config = given ? parseRecord(given) : {}
   // opencode would fall back to an agent that may write, with no more than a warning.
   if (!config)
     throw new UserError(
-      'opencode: OPENCODE_CONFIG_CONTENT is not plain JSON, so no read-only reviewer can be added to it',
+      'opencode: OPENCODE_CONFIG_CONTENT is not plain JSON, so neither a read-only reviewer nor the guard can be added to it',
       'Remove its comments, or put it into a file and name that with OPENCODE_CONFIG.',
       2,
     )
-  const agents = asRecord(config.agent) ?? {}
+  const agent = { ...asRecord(config.agent), [reviewerName]: { mode: 'primary', permission: reviewerMay } }
+  const plugin = () => [...asList(config.plugin), pathToFileURL(guardFile('opencode.js')).href]
   return {
-    OPENCODE_PERMISSION: JSON.stringify(reviewerMay),
+    ...(readOnly ? { OPENCODE_PERMISSION: JSON.stringify(reviewerMay) } : {}),
+    ...(guard ? guardEnvironment(guard) : {}),
     OPENCODE_CONFIG_CONTENT: JSON.stringify({
       ...config,
-      agent: { ...agents, [reviewerName]: { mode: 'primary', permission: reviewerMay } },
+      ...(readOnly ? { agent } : {}),
+      ...(guard ? { plugin: plugin() } : {}),
     }),
   }
 }

@@ -1,6 +1,17 @@
-import type { Agent, AgentCommand, AgentProbe, AgentRequest, AgentSettings, ProbeContext } from './agent.ts'
+import type {
+  Agent,
+  AgentCommand,
+  AgentProbe,
+  AgentRequest,
+  AgentSettings,
+  HeadlessStart,
+  ProbeContext,
+} from './agent.ts'
 import { pick, probeEnvironment } from './environment.ts'
-import { hasKey, opencodeEnvironment, reviewerEnvironment, reviewerName } from './opencode-environment.ts'
+import { install } from './fixes.ts'
+import { madeUpKey } from './headless.ts'
+import { hasKey, opencodeConfig, opencodeEnvironment, reviewerName } from './opencode-environment.ts'
+import { opencodeNeeds } from './opencode-needs.ts'
 import { opencodeReader } from './opencode-reader.ts'
 import { patternsFor } from './patterns.ts'
 import { startProbe } from './probe.ts'
@@ -10,11 +21,13 @@ export function opencode(settings: AgentSettings = {}): Agent {
   const program = settings.program ?? 'opencode'
   return {
     name: 'opencode',
-    can: { readOnly: true, reportsCost: true, structured: true },
+    can: { readOnly: true, reportsCost: true, structured: true, guard: true },
     patterns: patternsFor('opencode', settings.patterns),
     command: request => command(program, request),
     reader: opencodeReader,
     probe: context => probe(program, context),
+    needs: opencodeNeeds,
+    headless,
   }
 }
 
@@ -24,18 +37,18 @@ function command(program: string, request: AgentRequest): AgentCommand {
     argv: [
       program,
       'run',
-      ...headless,
+      ...always,
       // `--auto` answers yes to every question and respects what the user forbade. A reviewer is asked nothing.
       ...(request.readOnly ? ['--agent', reviewerName] : ['--auto']),
       ...model,
       ...request.extraArgs,
     ],
-    env: { ...opencodeEnvironment(request), ...(request.readOnly ? reviewerEnvironment(request.env) : {}) },
+    env: { ...opencodeEnvironment(request), ...opencodeConfig(request) },
     stdin: 'prompt',
   }
 }
 
-const headless = [
+const always = [
   '--format',
   'json',
   // Without a title it asks a model for one: a call per attempt, whose cost it does not tell.
@@ -47,7 +60,6 @@ const headless = [
   'ERROR',
 ]
 
-const install = 'Install it with `npm install -g opencode-ai`, then run `opencode auth login`.'
 /** It starts slowly, and more slowly on a busy machine. */
 const patience = 30_000
 
@@ -63,7 +75,7 @@ async function probe(program: string, { env, cwd }: ProbeContext): Promise<Agent
     product: 'opencode',
     cwd,
     env: safe,
-    fix: install,
+    fix: install.opencode,
     timeout: patience,
   })
   if (!found.ok) return found
@@ -72,4 +84,24 @@ async function probe(program: string, { env, cwd }: ProbeContext): Promise<Agent
   const credentials = listed.type === 'ok' ? /(\d+) credentials?/u.exec(listed.output)?.[1] : undefined
   // None is no proof: there are models without a login, and keys in the configuration.
   return { ...found, login: Number(credentials ?? 0) > 0 ? 'yes' : 'unknown' }
+}
+
+function headless(url: string): HeadlessStart {
+  const provider = {
+    npm: '@ai-sdk/openai-compatible',
+    options: { baseURL: `${url}/v1`, apiKey: madeUpKey },
+    models: { check: { tool_call: true, limit: { context: 200_000, output: 8192 } } },
+  }
+  const config = { provider: { check: provider }, enabled_providers: ['check'], share: 'disabled' }
+  // What it would fetch for the plugin of the guard, which does not need it.
+  const fetched = { dependencies: { '@opencode-ai/plugin': '*' } }
+  return {
+    env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(config), OPENCODE_DISABLE_MODELS_FETCH: '1' },
+    files: {
+      '.config/opencode/node_modules/.package-lock.json': '{}',
+      '.config/opencode/package.json': JSON.stringify(fetched),
+      '.config/opencode/package-lock.json': JSON.stringify({ packages: { '': fetched } }),
+    },
+    model: 'check/check',
+  }
 }

@@ -7,25 +7,51 @@ export const messageLimit = 256 * 1024
 export const strayLimit = 8 * 1024
 
 export function tailText(limit: number): TailText {
-  let kept = ''
+  const kept = endText(limit)
   return {
     add(line) {
-      kept += `${line}\n`
-      // Cutting only at twice the limit keeps the cost per line constant.
-      if (kept.length > limit * 2) kept = lastPart(kept, limit)
+      kept.add(line)
+      kept.add('\n')
     },
-    text: () => lastPart(kept.replace(/\n$/u, ''), limit),
+    text: () => kept.text().replace(/\n$/u, ''),
+  }
+}
+
+/** Keeps the end of a text that comes in pieces. */
+export type EndText = { add(piece: string): void; text(): string; clear(): void }
+
+export function endText(limit: number): EndText {
+  let kept = ''
+  let recent = ''
+  return {
+    add(piece) {
+      recent += piece
+      if (recent.length < 8192) return
+      // Small pieces that are kept for long are what costs most: they are written together before they grow old.
+      kept += copyOf(recent)
+      recent = ''
+      // Cutting only at four times the limit keeps the cost per piece low.
+      if (kept.length > limit * 4) kept = lastPart(kept, limit)
+    },
+    text: () => lastPart(kept + recent, limit),
+    clear() {
+      kept = ''
+      recent = ''
+    },
   }
 }
 
 /** The last `most` characters. A copy: a slice would keep the whole of the text it was cut from alive. */
 export function lastPart(text: string, most: number): string {
-  return text.length <= most ? text : Buffer.from(text.slice(-most), 'utf16le').toString('utf16le')
+  return text.length <= most ? text : copyOf(text.slice(-most))
 }
 
 /** The first `most` characters, for people; a copy, as above. */
 export function firstPart(text: string, most: number): string {
-  return text.length <= most
-    ? text
-    : `${Buffer.from(text.slice(0, most - 1), 'utf16le').toString('utf16le')}…`
+  return text.length <= most ? text : `${copyOf(text.slice(0, most - 1))}…`
+}
+
+/** Joined to another text, a slice is written out anew when something is cut from it. Half the price of a buffer. */
+function copyOf(slice: string): string {
+  return ` ${slice}`.slice(1)
 }

@@ -1,11 +1,11 @@
 import { lstatSync, readdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AgentProbe } from '../agents/agent.ts'
-import { cliNames } from '../agents/registry.ts'
-import { allAgents, type Settings } from '../config/settings.ts'
+import type { Settings } from '../config/settings.ts'
 import { errorText, UserError } from '../core/errors.ts'
 import { ago, plural } from '../core/text.ts'
-import { agentOf, verifyCommands } from '../engine/open.ts'
+import { sandboxFor } from '../engine/box.ts'
+import { verifyCommands } from '../engine/open.ts'
+import { missingText } from '../sandbox/registry.ts'
 import { isSound } from '../store/check.ts'
 import { inspectDatabase } from '../store/doctor.ts'
 import { chooseDriver } from '../store/driver.ts'
@@ -15,9 +15,19 @@ import { engineNow, journalPath, openForLooking, withStore } from './look.ts'
 /** One line of `ralph doctor`. */
 export type Check = { name: string; state: 'ok' | 'warning' | 'problem'; text: string; fix: string }
 
-const ok = (name: string, text: string): Check => ({ name, state: 'ok', text, fix: '' })
-const warning = (name: string, text: string, fix = ''): Check => ({ name, state: 'warning', text, fix })
-const problem = (name: string, text: string, fix: string): Check => ({ name, state: 'problem', text, fix })
+export const ok = (name: string, text: string): Check => ({ name, state: 'ok', text, fix: '' })
+export const warning = (name: string, text: string, fix = ''): Check => ({
+  name,
+  state: 'warning',
+  text,
+  fix,
+})
+export const problem = (name: string, text: string, fix: string): Check => ({
+  name,
+  state: 'problem',
+  text,
+  fix,
+})
 
 export function nodeCheck(): Check {
   try {
@@ -52,39 +62,6 @@ export async function gitChecks(root: string, settings: Settings | null): Promis
   ]
 }
 
-/** The configured agents must work; of the others it is said what is there. */
-export async function agentChecks(root: string, settings: Settings): Promise<Check[]> {
-  const configured = allAgents(settings.agents)
-  const names = new Set(configured.map(choice => choice.name))
-  const others = cliNames.filter(name => !names.has(name))
-  const probe = async (choice: (typeof configured)[number], needed: boolean): Promise<Check> => {
-    const name = `agent ${choice.name}`
-    try {
-      const found = await (await agentOf(choice, root)).probe({ env: process.env, cwd: root })
-      if (found.ok) {
-        const said = `${found.version ?? 'found'}${loginText(found)}`
-        if (!needed) return ok(name, `${said} (not the configured one)`)
-        return found.login === 'no' ? warning(name, said, found.fix ?? '') : ok(name, said)
-      }
-      const text = found.problem ?? 'does not work'
-      return needed ? problem(name, text, found.fix ?? '') : ok(name, `${text} (not needed: not configured)`)
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error
-      return needed ? problem(name, error.message, error.fix) : ok(name, error.message)
-    }
-  }
-  return Promise.all([
-    ...configured.map(choice => probe(choice, true)),
-    ...others.map(name => probe({ name, args: [], env: [] }, false)),
-  ])
-}
-
-/** Most CLIs tell it only when they call a model: nothing is said then. */
-function loginText({ login }: AgentProbe): string {
-  if (login === 'yes') return ', logged in'
-  return login === 'no' ? ', not logged in' : ''
-}
-
 export function verifyCheck(root: string, settings: Settings): Check {
   try {
     const { commands, detected } = verifyCommands(settings, root)
@@ -101,20 +78,25 @@ export function verifyCheck(root: string, settings: Settings): Check {
   }
 }
 
-export function sandboxCheck({ sandbox }: Settings): Check {
+/** Each provider is tried for real, whatever is configured; what counts is whether a run would go on. */
+export async function sandboxCheck(root: string, settings: Settings): Promise<Check> {
   const exposed =
     'the agent has your rights: it can read your home folder and your keys, use the network, and change any file that you can'
-  if (sandbox === 'required')
-    return problem(
+  const { use } = settings.sandbox
+  try {
+    const { sandbox, version, missing } = await sandboxFor(root, settings, process.env)
+    if (sandbox) return ok('sandbox', `${sandbox.name}${version ? ` ${version}` : ''}, seen to work`)
+    const why = use === 'none' ? '' : ` (${missingText(missing)})`
+    return warning(
       'sandbox',
-      'required, but this version has no provider yet',
-      'Run Ralph inside a container of your own with `sandbox: none`.',
+      `direct mode${why}: ${exposed}. Guarded are the journal, the specs, the gates, your branches and uncommitted work (what an agent does to them is undone).`,
+      missing.map(one => one.fix).find(Boolean) ??
+        'Set `sandbox: auto`, or run Ralph inside a container or a virtual machine of your own.',
     )
-  return warning(
-    'sandbox',
-    `direct mode: ${exposed}. Guarded are the journal, the specs, the gates, your branches and uncommitted work (what an agent does to them is undone).`,
-    'Run Ralph inside a container or a virtual machine of your own.',
-  )
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    return problem('sandbox', error.message, error.fix)
+  }
 }
 
 /** Is the file sound, are the events as they were written, are the folds what they amount to? */

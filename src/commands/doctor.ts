@@ -2,8 +2,8 @@ import { resolve } from 'node:path'
 import { UserError } from '../core/errors.ts'
 import { plural } from '../core/text.ts'
 import type { Style } from '../reporters/style.ts'
+import { agentChecks } from './doctor-agents.ts'
 import {
-  agentChecks,
   type Check,
   gitChecks,
   journalCheck,
@@ -23,9 +23,12 @@ export type DoctorOptions = ProjectOption & { salvage?: string; json?: boolean }
 export async function doctor(options: DoctorOptions): Promise<void> {
   const root = projectRoot(options)
   if (options.salvage !== undefined) return saveJournal(root, options.salvage, options.json === true)
-  const checks = await examine(root)
-  const healthy = checks.every(check => check.state !== 'problem')
   const screen = terminal()
+  const checks = await patiently(
+    () => screen.err('Starting the agents as a run would; this takes some seconds …\n'),
+    () => examine(root),
+  )
+  const healthy = checks.every(check => check.state !== 'problem')
   if (options.json) printJson({ ok: healthy, checks })
   else screen.out(checksText(checks, screen.style))
   if (!healthy) process.exitCode = 1
@@ -39,12 +42,26 @@ async function examine(root: string): Promise<Check[]> {
     ...(await gitChecks(root, settings)),
     config,
     ...(settings
-      ? [...(await agentChecks(root, settings)), verifyCheck(root, settings), sandboxCheck(settings)]
+      ? [
+          ...(await agentChecks(root, settings)),
+          verifyCheck(root, settings),
+          await sandboxCheck(root, settings),
+        ]
       : []),
     journal,
     ...(journal.state === 'ok' ? [await leaseCheck(root)] : []),
     spaceCheck(root),
   ]
+}
+
+/** Says something when the work takes more than a second. */
+async function patiently<T>(say: () => void, work: () => Promise<T>): Promise<T> {
+  const timer = setTimeout(say, 1000)
+  try {
+    return await work()
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 async function configCheck(root: string) {

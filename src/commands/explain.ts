@@ -10,6 +10,7 @@ import { type Log, runStream } from '../store/log.ts'
 import type { Store } from '../store/sqlite.ts'
 import { type Advice, effectWords, type Needed, runWords, taskAdvice, taskWords } from './explain-text.ts'
 import { findTask } from './find-task.ts'
+import { heldFix } from './held-fix.ts'
 import { engineNow, nothingYet, openForLooking, openOrRefuse, withStore } from './look.ts'
 import { type ProjectOption, projectRoot } from './project.ts'
 import { printJson, terminal } from './terminal.ts'
@@ -28,6 +29,8 @@ export type Explanation = {
   stopped: { task: string; status: TaskStatus; why: string }[]
   /** What a person can do now. */
   advice: Advice[]
+  /** What mends the fault of an agent that is in the way. */
+  fix?: string
 }
 
 /** `ralph explain`: why it stopped, why it goes on, what comes next. */
@@ -66,7 +69,9 @@ async function explainTask(log: Log, state: TaskState, now: number): Promise<Exp
     const status = (await log.task(id))?.state.status ?? 'not in the backlog'
     if (status !== 'done') needs.push({ id, status })
   }
+  const fix = state.status === 'held' ? await heldFix(log, state.task.id) : null
   return {
+    ...(fix ? { fix } : {}),
     task: state.task.id,
     status: state.status,
     why: taskWords(state, { rules, needs, strict, now }),
@@ -105,7 +110,8 @@ async function explainBacklog({ log, dispatch }: Store, now: number): Promise<Ex
       )
     else why.push(done > 0 ? 'Every task is done; nothing is left to choose.' : 'The backlog is empty.')
   }
-  return { task: null, status: null, why, next, stopped, advice: advice() }
+  const fix = engine?.alive ? null : await heldFix(log)
+  return { task: null, status: null, why, next, stopped, advice: advice(), ...(fix ? { fix } : {}) }
 
   function advice(): Advice[] {
     const first = stopped[0]
@@ -149,7 +155,11 @@ async function firstWaiting(log: Log, until: number): Promise<string | null> {
 /** Stopped tasks that are named. */
 const listed = 10
 
-function explanationText({ why, next, stopped, advice }: Explanation, title: string, style: Style): string {
+function explanationText(
+  { why, next, stopped, advice, fix }: Explanation,
+  title: string,
+  style: Style,
+): string {
   const lines = title ? [style.bold(title)] : []
   lines.push(...why)
   if (next) lines.push(`Next: ${next.task}: ${next.action}, because ${next.because}.`)
@@ -159,5 +169,6 @@ function explanationText({ why, next, stopped, advice }: Explanation, title: str
   if (stopped.length > listed) lines.push(`… and ${stopped.length - listed} more`)
   const width = Math.max(...advice.map(one => one.command.length), 0)
   for (const { command, does } of advice) lines.push(`  → ${command.padEnd(width)}  ${style.dim(does)}`)
+  if (fix) lines.push(`  → ${fix}`)
   return `${lines.join('\n')}\n`
 }

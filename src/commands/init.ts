@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { cliNames, findAgent } from '../agents/registry.ts'
-import { configName } from '../config/load.ts'
+import { foundPreset } from '../config/found-preset.ts'
+import { configName, loadConfig } from '../config/load.ts'
 import { resolveSettings } from '../config/settings.ts'
 import { layoutOf } from '../engine/open.ts'
 import { detectVerify } from '../gates/detect.ts'
@@ -13,7 +14,7 @@ import { type ProjectOption, projectRoot } from './project.ts'
 import { printJson, terminal } from './terminal.ts'
 
 export type InitOptions = ProjectOption & {
-  preset: string
+  preset?: string
   name?: string
   /** Write the prompt templates too, to be changed for this project. */
   prompts?: boolean
@@ -36,12 +37,13 @@ export type Initialised = {
 /** `ralph init`: configuration and the preset's own files. Safe to repeat: what is there stays as it is. */
 export async function init(options: InitOptions): Promise<void> {
   const root = projectRoot(options)
+  const preset = options.preset ?? (await loadConfig(root)).preset ?? foundPreset(root)
   // Says which presets there are.
-  const settings = resolveSettings({ preset: options.preset }, {})
+  const settings = resolveSettings({ preset }, {})
   const { layout, project } = await layoutOf(root, settings)
   const detected = detectVerify(root)
   const found: Found = {
-    preset: options.preset,
+    preset,
     agents: await installedAgents(root),
     verify: detected?.commands ?? (await askForVerify(root, options)),
     because: detected?.because ?? null,
@@ -57,6 +59,7 @@ export async function init(options: InitOptions): Promise<void> {
     ...skeleton.files,
     ...(options.prompts ? promptFiles(layout, settings.prompts) : {}),
   })
+  if (addIgnored(root, skeleton.ignore ?? [])) files.written.push('.gitignore')
   const result: Initialised = {
     ...files,
     agents: found.agents,
@@ -124,6 +127,18 @@ function writeFiles(root: string, files: Record<string, string>): { written: str
     written.push(file)
   }
   return { written, kept }
+}
+
+/** Adds the lines that are missing, and changes nothing else (S1-122). */
+function addIgnored(root: string, lines: readonly string[]): boolean {
+  const file = join(root, '.gitignore')
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const there = new Set(text.split('\n').map(line => line.trim()))
+  const missing = lines.filter(line => !there.has(line) && !there.has(`/${line}`))
+  if (missing.length === 0) return false
+  const glue = text === '' || text.endsWith('\n') ? '' : '\n'
+  writeFileSync(file, `${text}${glue}${missing.join('\n')}\n`)
+  return true
 }
 
 function promptFiles(layout: Layout, folder: string): Record<string, string> {

@@ -3,12 +3,18 @@ import { UserError } from '../core/errors.ts'
 import { estimateIterations } from '../core/estimate.ts'
 import { dependencyProblems } from '../core/select.ts'
 import { plural, pluralOf } from '../core/text.ts'
+import { sandboxFor } from '../engine/box.ts'
 import { agentOf, layoutOf, type Prepared } from '../engine/open.ts'
 import type { Reporter } from '../reporters/reporter.ts'
+import { type ChosenSandbox, isSandboxName, missingText, unknownSandbox } from '../sandbox/registry.ts'
 import { onPath } from './on-path.ts'
 
-/** What must be there before a run, in the seed's order: the agent, the project context, the specs (S4-63). */
-export async function checkPrerequisites(root: string, settings: Settings): Promise<void> {
+/**
+ * What must be there before a run, in the seed's order: the agent, the project context, the specs (S4-63). Last the
+ * sandbox, for which something is started.
+ */
+export async function checkPrerequisites(root: string, settings: Settings): Promise<ChosenSandbox> {
+  if (!isSandboxName(settings.sandbox.use)) throw unknownSandbox(settings.sandbox.use)
   for (const choice of allAgents(settings.agents)) {
     const agent = await agentOf(choice, root)
     const [program] = agent.command({
@@ -30,15 +36,7 @@ export async function checkPrerequisites(root: string, settings: Settings): Prom
   const { layout, project } = await layoutOf(root, settings)
   const problem = layout.prerequisites(project)[0]
   if (problem) throw new UserError(problem.message, problem.fix)
-  if (settings.sandbox === 'required') {
-    throw new UserError(
-      'sandbox: required, but this version has no sandbox provider yet',
-      'Use `--no-sandbox` (the agent then has all your rights), or run Ralph inside a container of your own.',
-    )
-  }
-  if (settings.sandbox !== 'auto' && settings.sandbox !== 'none') {
-    throw new UserError(`unknown sandbox '${settings.sandbox}'`, 'Choose auto, required or none.', 2)
-  }
+  return sandboxFor(root, settings, process.env)
 }
 
 /** Everything worth knowing before money is spent, as lines. */
@@ -47,17 +45,13 @@ export async function preflight(options: {
   settings: Settings
   prepared: Prepared
   verify: { commands: string[] | 'none'; detected: string | null }
+  sandbox: ChosenSandbox
   report: Required<Reporter>
 }): Promise<void> {
-  const { root, settings, prepared, verify, report } = options
+  const { root, settings, prepared, verify, sandbox, report } = options
   const note = (level: 'info' | 'warning' | 'error', text: string) => report.note({ level, text })
   const { noun = 'task' } = settings.workflow
-  if (settings.sandbox === 'auto') {
-    note(
-      'warning',
-      'no sandbox: the agent runs with your rights; it can read your home folder, use the network and change any file you can (`ralph doctor` tells more, `--no-sandbox` accepts this)',
-    )
-  }
+  if (!sandbox.sandbox) await warnOfDirectMode(root, settings, sandbox, note)
   if (allAgents(settings.agents).some(choice => choice.rehearsal !== undefined))
     note(
       'warning',
@@ -81,6 +75,26 @@ export async function preflight(options: {
   await warnOfCost(root, settings, note)
   if (!settings.strictDependencies) warnOfOrder(prepared, noun, note)
   noteEstimate(settings, prepared, note)
+}
+
+/** What is not protected is named. Who asked for direct mode knows it. */
+async function warnOfDirectMode(
+  root: string,
+  settings: Settings,
+  { missing }: ChosenSandbox,
+  note: (level: 'warning', text: string) => void,
+): Promise<void> {
+  if (settings.sandbox.use === 'none') return
+  const agents = await Promise.all(allAgents(settings.agents).map(choice => agentOf(choice, root)))
+  const unguarded = [...new Set(agents.filter(({ can }) => !can.guard).map(({ name }) => name))]
+  const guard =
+    unguarded.length === 0
+      ? 'the command guard refuses plainly destructive commands'
+      : `no command guard watches ${unguarded.join(', ')}`
+  note(
+    'warning',
+    `no sandbox (${missingText(missing)}): the agent runs with your rights; it can read your home folder, use the network and change any file you can; ${guard} (\`ralph doctor\` tells more, \`--no-sandbox\` accepts this)`,
+  )
 }
 
 /** Unknown is not 0: a budget that cannot be kept must be known to be one. */

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { foundPreset } from '../config/found-preset.ts'
 import { loadConfig } from '../config/load.ts'
 import {
   type AgentChoice,
@@ -23,7 +24,12 @@ export function projectRoot(options: ProjectOption): string {
 
 /** What the command line, the configuration, and the preset's own configuration file say. */
 export async function projectSettings(root: string, overrides: Overrides = {}): Promise<Settings> {
-  const settings = resolveSettings(await loadConfig(root), overrides)
+  const config = await loadConfig(root)
+  const named = overrides.preset ?? config.preset ?? config.extends
+  const settings = resolveSettings(
+    named === undefined ? { ...config, preset: foundPreset(root) } : config,
+    overrides,
+  )
   const { layout, project } = await layoutOf(root, settings)
   return {
     ...settings,

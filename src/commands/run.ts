@@ -8,7 +8,9 @@ import { onInterrupt } from '../engine/interrupt.ts'
 import { mendCutOff } from '../engine/mend.ts'
 import { layoutOf, openEngine, type Prepared, prepareBacklog, verifyCommands } from '../engine/open.ts'
 import { closeFiles, journalView } from '../engine/project-files.ts'
+import type { ChosenSandbox } from '../sandbox/registry.ts'
 import { dryRun } from './dry-run.ts'
+import { heldFix } from './held-fix.ts'
 import { printInstructions } from './instructions.ts'
 import { checkPrerequisites, preflight } from './preflight.ts'
 import { type ProjectOption, projectRoot, projectSettings } from './project.ts'
@@ -64,14 +66,16 @@ export type RunOptions = ProjectOption & {
   asInstructions?: boolean
 }
 
+const nurseryGrowth = '--semi-space-growth-factor='
+
 /** `ralph run` and `ralph step`: the same code path, repeated or once. */
 export async function run(options: RunOptions): Promise<void> {
   const home = projectRoot(options)
   const root = options.worktree === undefined ? home : await enterWorktree(home, options.worktree)
-  const settings = await readySettings(root, options)
+  const { settings, sandbox } = await ready(root, options)
   const verify = verifyCommands(settings, root)
   const rules: Rules = { workflow: settings.workflow, verify: verify.commands }
-  const prepared = await prepareBacklog(root, settings)
+  const prepared = await prepareBacklog(root, settings, sandbox.sandbox !== null)
   const scope = scopeOf(options, settings, prepared)
   if (options.dryRun)
     return dryRun({
@@ -98,7 +102,7 @@ export async function run(options: RunOptions): Promise<void> {
     process.exitCode = standing.exit
     return reporters.end()
   }
-  await preflight({ root, settings, prepared, verify, report: reporters.report })
+  await preflight({ root, settings, prepared, verify, sandbox, report: reporters.report })
   const begins = layout.begins?.(project)
   const again = (await resumeOrFresh(options, prepared)) ?? (begins ? 'fresh' : null)
   const interrupt = onInterrupt()
@@ -120,6 +124,7 @@ export async function run(options: RunOptions): Promise<void> {
       only: scope.only,
       ...(again === null ? {} : { again }),
       env: process.env,
+      sandbox: sandbox.sandbox,
       options: {
         task: options.task ?? null,
         from: options.from ?? null,
@@ -131,7 +136,7 @@ export async function run(options: RunOptions): Promise<void> {
     const { context } = engine
     // An agent that prints a hundred megabytes makes garbage faster than it is looked through, and V8 would answer by
     // growing its nursery. It need not: the lines are gone at once.
-    setFlagsFromString('--semi-space-growth-factor=1')
+    setFlagsFromString(`${nurseryGrowth}1`)
     try {
       if (!options.once && !layout.print) reporters.print(startText(context, scope, options))
       // The setting up was the step.
@@ -154,10 +159,14 @@ export async function run(options: RunOptions): Promise<void> {
         const closing = reached?.text ?? layout.closing?.(project, view)
         if (closing) reporters.print(closing)
         else if (!layout.print) reporters.print(await endText(context, result))
+        const fix = result.reason === 'held' ? await heldFix(context.store.log) : null
+        if (fix) reporters.print(`  → ${fix}`)
       }
       process.exitCode = exitCode(result, interrupt.received())
     } finally {
       await engine.close()
+      // As it was: compiled code is kept only for the flags it will be loaded under.
+      setFlagsFromString(`${nurseryGrowth}2`)
     }
   } finally {
     interrupt.dispose()
@@ -165,14 +174,15 @@ export async function run(options: RunOptions): Promise<void> {
   }
 }
 
+type Ready = { settings: Settings; sandbox: ChosenSandbox }
+
 /** The settings, once all is there that a run needs. What a killed run left half written is put back first, if that helps. */
-async function readySettings(root: string, options: RunOptions): Promise<Settings> {
+async function ready(root: string, options: RunOptions): Promise<Ready> {
   const given = overrides(options)
   const settings = await projectSettings(root, given)
-  if (options.dryRun) return settings
+  if (options.dryRun) return { settings, sandbox: { sandbox: null, version: null, missing: [] } }
   try {
-    await checkPrerequisites(root, settings)
-    return settings
+    return { settings, sandbox: await checkPrerequisites(root, settings) }
   } catch (error) {
     const { layout, project } = await layoutOf(root, settings)
     const wait = options.wait === true
@@ -181,8 +191,7 @@ async function readySettings(root: string, options: RunOptions): Promise<Setting
     if (!mended) throw error
   }
   const again = await projectSettings(root, given)
-  await checkPrerequisites(root, again)
-  return again
+  return { settings: again, sandbox: await checkPrerequisites(root, again) }
 }
 
 /** Exit code 0 means that a step was done or that all is done; 1 that it cannot go on. */

@@ -1,7 +1,9 @@
+import { foundPreset } from '../config/found-preset.ts'
 import { configName } from '../config/load.ts'
 import { allAgents, resolveSettings, type Settings } from '../config/settings.ts'
 import { UserError } from '../core/errors.ts'
 import { plural, pluralOf } from '../core/text.ts'
+import { sandboxFor } from '../engine/box.ts'
 import { agentOf, layoutOf, verifyCommands } from '../engine/open.ts'
 import type { Problem } from '../layouts/layout.ts'
 import type { Style } from '../reporters/style.ts'
@@ -37,12 +39,13 @@ export async function findProblems(root: string): Promise<Validation> {
   const problems: Problem[] = []
   const settings = await settingsOr(root, problems)
   const verify = settings ? verifyOf(root, settings, problems) : null
-  if (settings) problems.push(...(await agentProblems(root, settings)), ...sandboxProblems(settings))
+  if (settings)
+    problems.push(...(await agentProblems(root, settings)), ...(await sandboxProblems(root, settings)))
   const { problem } = await gitFacts(root)
   if (problem) problems.push({ severity: 'error', file: '.', line: null, ...problem })
 
   // With a broken configuration the backlog is still worth checking, as the default preset reads it.
-  const used = settings ?? resolveSettings({}, {})
+  const used = settings ?? resolveSettings({ preset: foundPreset(root) }, {})
   const { layout, project } = await layoutOf(root, used)
   problems.push(
     ...layout.prerequisites(project),
@@ -126,21 +129,14 @@ async function agentProblems(root: string, settings: Settings): Promise<Problem[
   return found.flatMap(one => one ?? [])
 }
 
-function sandboxProblems({ sandbox }: Settings): Problem[] {
-  if (sandbox === 'auto' || sandbox === 'none') return []
-  const message =
-    sandbox === 'required'
-      ? 'sandbox: required, but this version has no sandbox provider yet'
-      : `unknown sandbox '${sandbox}'`
-  return [
-    {
-      severity: 'error',
-      file: configName,
-      line: null,
-      message,
-      fix: 'Set `sandbox: none`, and run Ralph inside a container of your own.',
-    },
-  ]
+async function sandboxProblems(root: string, settings: Settings): Promise<Problem[]> {
+  try {
+    await sandboxFor(root, settings, process.env)
+    return []
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    return [{ severity: 'error', file: configName, line: null, message: error.message, fix: error.fix }]
+  }
 }
 
 export function validationText(

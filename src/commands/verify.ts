@@ -5,11 +5,12 @@ import type { Settings } from '../config/settings.ts'
 import { UserError } from '../core/errors.ts'
 import type { CommandResult } from '../core/outcome.ts'
 import type { TaskState } from '../core/state.ts'
-import { verifyCommands } from '../engine/open.ts'
+import { openGateBox, runBoxed } from '../engine/box.ts'
+import { ralphHome, verifyCommands } from '../engine/open.ts'
 import { runCommands } from '../gates/commands.ts'
 import { gateCommands } from '../gates/verify.ts'
 import { git } from '../git/git.ts'
-import { runProcess } from '../process/run-process.ts'
+import type { Note } from '../reporters/reporter.ts'
 import type { Log } from '../store/log.ts'
 import { findTask } from './find-task.ts'
 import { gitFacts, toleratedFiles } from './git-facts.ts'
@@ -102,6 +103,13 @@ async function runEach(
     tasks.flatMap(state => state.task.verify),
   )
   const folder = mkdtempSync(join(tmpdir(), 'ralph-verify-'))
+  const box = await openGateBox({
+    root,
+    home: ralphHome(root),
+    settings,
+    env: process.env,
+    note: tellTrouble,
+  })
   const stop = new AbortController()
   const onSignal = () => stop.abort()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, onSignal)
@@ -123,7 +131,7 @@ async function runEach(
         mayBeat: () => true,
         secrets: settings.secrets.flatMap(name => process.env[name] ?? []),
         signal: stop.signal,
-        run: runProcess,
+        run: options => runBoxed({ box }, { agent: null, reads: [], readOnly: false }, options),
         onLine: () => undefined,
       })
       if (stop.signal.aborted || !result)
@@ -134,10 +142,16 @@ async function runEach(
     return results
   } finally {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, onSignal)
+    await box?.close()
     const red = results.some(result => result.exit !== 0)
     if (red) terminal().err(`what the gates printed: ${folder}\n`)
     else rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Of the box only what it refuses is worth a line here. */
+function tellTrouble({ level, text }: Note): void {
+  if (level !== 'info') terminal().err(`${level}: ${text}\n`)
 }
 
 async function commitsOfHead(root: string): Promise<Set<string>> {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { UserError } from '../core/errors.ts'
+import { keepParsed, readParsed } from './parsed-cache.ts'
 import type { Config } from './schema.ts'
 
 export const configName = 'ralph.config.yaml'
@@ -9,7 +10,12 @@ export const configName = 'ralph.config.yaml'
 export async function loadConfig(root: string): Promise<Config> {
   const path = join(root, configName)
   if (!existsSync(path)) return {}
-  return parseConfig(readFileSync(path, 'utf8'), configName)
+  const text = readFileSync(path, 'utf8')
+  const known = readParsed(text)
+  if (known) return known
+  const config = await parseConfig(text, configName)
+  keepParsed(text, config)
+  return config
 }
 
 export async function parseConfig(text: string, name: string): Promise<Config> {

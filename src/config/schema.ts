@@ -110,6 +110,27 @@ export const stageSchema = z.strictObject({
   on: z.strictObject({ pass: edge.optional(), fail: edge.optional(), unclear: edge.optional() }).optional(),
 })
 
+const sandboxName = z.string().min(1).describe('auto, required, none or the name of a provider')
+
+const sandbox = z.strictObject({
+  use: sandboxName.optional(),
+  hosts: z
+    .array(z.string().min(1))
+    .optional()
+    .describe(
+      'Hosts that may be reached besides those of the agent: name, *.name, name:port, localhost:port',
+    ),
+  reads: z.array(z.string().min(1)).optional().describe('Paths outside the project that may be read as well'),
+  writes: z
+    .array(z.string().min(1))
+    .optional()
+    .describe('Paths outside the project that may be written as well'),
+  gates: z
+    .enum(['inside', 'outside'])
+    .optional()
+    .describe('Where the verify commands run; outside, what agents wrote runs with your rights'),
+})
+
 export const configSchema = z.strictObject({
   preset: z.string().min(1).optional().describe('stepwise, reviewed, pipeline, gated or stories'),
   extends: z.string().min(1).optional().describe('The preset that the keys below change'),
@@ -152,7 +173,7 @@ export const configSchema = z.strictObject({
     .optional()
     .describe("Commands the engine runs itself; 'none' accepts the agents' word"),
   protect: z.array(z.string().min(1)).optional().describe('Globs of files an agent may not change'),
-  sandbox: z.string().min(1).optional().describe('auto, required, none or the name of a provider'),
+  sandbox: z.union([sandboxName, sandbox]).optional().describe('Where agents and gates run'),
   limits: limits.optional(),
   rules: z.array(z.string().min(1)).optional().describe('Critical rules added to every prompt'),
   context: z

@@ -6,7 +6,6 @@ import type { Config } from './schema.ts'
 import { resolveWorkflow } from './workflow.ts'
 
 export type { Overrides } from './overrides.ts'
-export { defaultPreset } from './workflow.ts'
 
 /** Everything a run is decided by: flag > environment > `ralph.config.yaml` > preset, merged once. */
 export type Settings = {
@@ -15,7 +14,7 @@ export type Settings = {
   /** null: nothing was said, so it is detected. */
   verify: string[] | 'none' | null
   protect: string[]
-  sandbox: string
+  sandbox: SandboxSettings
   rules: string[]
   context: string | false | null
   strictDependencies: boolean
@@ -32,6 +31,15 @@ export type Settings = {
   prompts: string
   /** What the layout of the preset wants to know. */
   layout: Record<string, unknown>
+}
+
+export type SandboxSettings = {
+  /** `auto`, `required`, `none` or the name of a provider. */
+  use: string
+  hosts: string[]
+  reads: string[]
+  writes: string[]
+  gates: 'inside' | 'outside'
 }
 
 /** In order of fallback; other roles than these two have their own, or that of who writes or who only reads. */
@@ -88,7 +96,7 @@ export function resolveSettings(config: Config, given: Overrides): Settings {
     agents: resolveAgents(config, given),
     verify: given.verify ?? verifyOf(config),
     protect: config.protect ?? workflow.protect ?? [],
-    sandbox: given.sandbox ?? config.sandbox ?? 'auto',
+    sandbox: sandboxOf(config.sandbox, given.sandbox),
     rules: config.rules ?? [],
     context: config.context ?? null,
     strictDependencies: config.strictDependencies ?? workflow.strictNeeds ?? false,
@@ -102,6 +110,18 @@ export function resolveSettings(config: Config, given: Overrides): Settings {
     extraArgs: given.extraArgs ?? [],
     prompts: config.prompts ?? 'ralph/prompts',
     layout: { ...config.layout, ...given.layout, ...(config.stages ? { stages: config.stages } : {}) },
+  }
+}
+
+function sandboxOf(configured: Config['sandbox'], given: string | undefined): SandboxSettings {
+  const { use, hosts, reads, writes, gates } =
+    typeof configured === 'object' ? configured : { use: configured }
+  return {
+    use: given ?? use ?? 'auto',
+    hosts: hosts ?? [],
+    reads: reads ?? [],
+    writes: writes ?? [],
+    gates: gates ?? 'inside',
   }
 }
 

@@ -3,11 +3,10 @@ import type { Edges, GitPolicy, Limits, SignalRule, Stage, Workflow } from '../c
 import { workflowProblems } from '../core/workflow.ts'
 import { withoutReview, withReviewCap, withTimes } from '../core/workflow-edit.ts'
 import { presets } from '../presets/registry.ts'
+import { defaultPreset } from './found-preset.ts'
 import { configName } from './load.ts'
 import type { Overrides } from './overrides.ts'
 import type { Config } from './schema.ts'
-
-export const defaultPreset = 'stories'
 
 /** The preset, with what the configuration and the command line change in it. Refused with every problem it has. */
 export function resolveWorkflow(config: Config, given: Overrides): Workflow {

@@ -9,6 +9,7 @@ import { definitionViolations } from '../gates/definition.ts'
 import { weakenedTests } from '../gates/tests-weakened.ts'
 import { gateCommands } from '../gates/verify.ts'
 import type { Head } from '../store/log.ts'
+import { leftBox } from './box-files.ts'
 import type { Context } from './context.ts'
 import { guardFiles } from './file-guard.ts'
 import { rescueHome } from './rescue.ts'
@@ -38,6 +39,7 @@ export async function inspect(options: {
   await context.lease.assertHeld()
   const rescued = await rescueHome(context, files.folder)
   const after = await workspace.position()
+  leftBox(context, after)
   const earlier = state.evidence.change?.files.map(file => `/${file.path}`) ?? []
   const [{ files: changed, commits }, audited] = await Promise.all([
     workspace.changes(before, after),

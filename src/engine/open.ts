@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import type { Agent } from '../agents/agent.ts'
 import { findAgent } from '../agents/registry.ts'
-import type { AgentChoice, Settings } from '../config/settings.ts'
+import { type AgentChoice, allAgents, type Settings } from '../config/settings.ts'
 import { UserError } from '../core/errors.ts'
 import type { Task, TaskStatus } from '../core/task.ts'
 import type { Rules } from '../core/transition.ts'
@@ -13,11 +13,14 @@ import { discoverRepository } from '../git/repository.ts'
 import { type Layout, type Problem, type Project, stateFiles } from '../layouts/layout.ts'
 import { findLayout } from '../layouts/registry.ts'
 import type { Reporter } from '../reporters/reporter.ts'
+import type { Box, Sandbox } from '../sandbox/sandbox.ts'
 import { makeFolder } from '../store/atomic-file.ts'
 import { openStore, type Store } from '../store/sqlite.ts'
 import { StoreError } from '../store/store-error.ts'
 import { syncBacklog } from './backlog.ts'
 import { beginRun, dropOldStops } from './begin-run.ts'
+import { openBox } from './box.ts'
+import { newBoxFiles } from './box-files.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Context } from './context.ts'
 import { sweepDrafts } from './drafts.ts'
@@ -109,6 +112,8 @@ export type OpenOptions = {
   /** Wait for another engine to leave instead of giving up. */
   wait: boolean
   env: Record<string, string | undefined>
+  /** Where agents and gates are to run; null = with the user's own rights. */
+  sandbox?: Sandbox | null
   clock?: Clock
   options: Record<string, unknown>
 }
@@ -137,7 +142,10 @@ async function prepareEngine(open: OpenOptions): Promise<OpenEngine> {
   const store = await openProjectStore(root)
   let lease: Lease | null = null
   let dropLock: () => void = () => undefined
+  let box: Box | null = null
   const close = async () => {
+    // What still runs in there must not outlive the lease.
+    await box?.close().catch(() => undefined)
     dropLock()
     // A lease that cannot be given back (a full disk) is taken from us as soon as this process is gone.
     await lease?.release().catch(() => undefined)
@@ -187,6 +195,22 @@ async function prepareEngine(open: OpenOptions): Promise<OpenEngine> {
     const earlier = (await store.log.lastRun())?.rules ?? null
     const { run, runSeq, isNew } = await beginRun(store, rules, open.attach, lease.fence, clock)
     const journal = openJournal({ log: store.log, rules, run, runSeq, lease, clock, report })
+    if (open.sandbox) {
+      const agents = await Promise.all(allAgents(settings.agents).map(choice => agentOf(choice, root)))
+      const { identity } = workspace
+      const cutOff = recovering || lease.takenFrom !== null
+      const policy = {
+        root,
+        home: ralphHome(root),
+        settings,
+        agents,
+        identity,
+        env: open.env,
+        cutOff,
+        note: report.note,
+      }
+      box = await openBox({ sandbox: open.sandbox, ...policy })
+    }
     const context: Context = {
       root,
       home: ralphHome(root),
@@ -203,6 +227,8 @@ async function prepareEngine(open: OpenOptions): Promise<OpenEngine> {
       clock,
       report,
       agent: choice => agentOf(choice, root),
+      box,
+      boxFiles: newBoxFiles(),
       secrets: settings.secrets.flatMap(name => open.env[name] ?? []),
       stop: open.stop,
       folders: await readFolders(store.log),
@@ -341,11 +367,13 @@ export type Prepared = {
 export async function layoutOf(
   root: string,
   settings: Settings,
+  boxed = false,
 ): Promise<{ layout: Layout; project: Project }> {
   const layout = await findLayout(settings.workflow.layout)
   const told = {
     ...settings.layout,
     contextFile: settings.context,
+    boxed,
     agents: settings.agents.implementer.map(one => one.name),
   }
   const project = { root, settings: told }
@@ -353,8 +381,8 @@ export async function layoutOf(
 }
 
 /** Reads the backlog and says what is wrong with it, before anything is written or spent. */
-export async function prepareBacklog(root: string, settings: Settings): Promise<Prepared> {
-  const { layout, project } = await layoutOf(root, settings)
+export async function prepareBacklog(root: string, settings: Settings, boxed = false): Promise<Prepared> {
+  const { layout, project } = await layoutOf(root, settings, boxed)
   const backlog = layout.read(project)
   return { project, layout, tasks: backlog.tasks, missing: backlog.missing, problems: backlog.problems }
 }

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import type { Agent, AgentReport } from '../agents/agent.ts'
+import { guardFor } from '../agents/guard.ts'
 import { type AgentChoice, agentsFor, choiceKey } from '../config/settings.ts'
 import type { Base } from '../core/event.ts'
 import { healthAfter, pickAgent } from '../core/fallback.ts'
@@ -12,8 +13,10 @@ import { cut } from '../core/text.ts'
 import { type AgentStage, stageOf } from '../core/workflow.ts'
 import { stateFiles } from '../layouts/layout.ts'
 import { allowedEnvironment } from '../process/environment.ts'
-import { type ProcessResult, runProcess } from '../process/run-process.ts'
+import type { ProcessResult } from '../process/run-process.ts'
 import { readBacklogAgain } from './backlog.ts'
+import { runBoxed } from './box.ts'
+import { bringIn } from './box-files.ts'
 import type { Context } from './context.ts'
 import { inspect } from './inspect.ts'
 import { projectFiles } from './project-files.ts'
@@ -55,18 +58,22 @@ export async function performAgent(context: Context, task: string, stageName: st
   )
   writeFileSync(files.prompt, prompt)
 
-  const before = await startingPosition(context, state)
-  const base = await workspace.keep(before, `steps/${step}`)
-  await journal.record(task, { type: 'step.started', step, stage: stageName, base })
-  // S4-36: what is being worked on can be seen from outside before the agent starts.
-  await projectFiles(context)
-  const head = await context.store.log.head(task)
   const { project, layout } = context
-  const outputs = readOutputs(context, state, stageName)
-  const guarded = stateFiles(layout, project).filter(path => !outputs.before.has(path))
-  const stateBefore = readStateFiles(project.root, guarded)
-
-  const ran = await runAgent({ context, agent, choice, stage, state, step, stageName, files })
+  const call = callAgent({ context, agent, choice, stage, state, step, stageName, files })
+  const { before, base, head, outputs, stateBefore } = await call.after(async () => {
+    const before = await startingPosition(context, state)
+    const base = await workspace.keep(before, `steps/${step}`)
+    await journal.record(task, { type: 'step.started', step, stage: stageName, base })
+    // S4-36: what is being worked on can be seen from outside before the agent starts.
+    await projectFiles(context)
+    const head = await context.store.log.head(task)
+    const outputs = readOutputs(context, state, stageName)
+    const guarded = stateFiles(layout, project).filter(path => !outputs.before.has(path))
+    const stateBefore = readStateFiles(project.root, guarded)
+    await bringIn(context, before)
+    return { before, base, head, outputs, stateBefore }
+  })
+  const ran = await call.end
   if (ran.result.ended === 'stopped') {
     await dropProposal(context, outputs)
     return interrupted(context, task, step, base, ran.stopped)
@@ -139,7 +146,7 @@ async function startingPosition(context: Context, state: TaskState): Promise<Pos
 
 type Ran = { result: ProcessResult; report: AgentReport; stopped: Stopped; late: Lateness }
 
-export async function runAgent(options: {
+type Call = {
   context: Context
   agent: Agent
   choice: AgentChoice
@@ -148,16 +155,51 @@ export async function runAgent(options: {
   state: TaskState
   step: string
   files: StepFiles
-}): Promise<Ran> {
+}
+
+/**
+ * An agent call that is made ready at once and begins after what must come first: putting an agent on its leash takes as
+ * long as noting where it starts. Nothing of it runs before.
+ */
+function callAgent(options: Call): {
+  /** Does what must come first, then lets the agent begin; when that fails, it never does. */
+  after<T>(work: () => Promise<T>): Promise<T>
+  end: Promise<Ran>
+} {
+  let decide: (yes: boolean) => void = () => undefined
+  const begin = new Promise<boolean>(resolve => {
+    decide = resolve
+  })
+  const end = runAgent(options, begin)
+  // Whoever asks for the end hears of it; if the work before it fails, nobody asks.
+  end.catch(() => undefined)
+  const after = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      const done = await work()
+      await options.context.lease.assertHeld()
+      decide(true)
+      return done
+    } catch (error) {
+      decide(false)
+      await end.catch(() => undefined)
+      throw error
+    }
+  }
+  return { after, end }
+}
+
+export async function runAgent(options: Call, begin = Promise.resolve(true)): Promise<Ran> {
   const { context, agent, choice, stage, stageName, state, step, files } = options
+  // Whoever is to write a verdict into a file needs the tools for it; what else he changes is put back.
+  const readOnly =
+    stage.may === 'read' &&
+    (context.layout.outputs?.(context.project, state.task, stageName) ?? []).length === 0
   const command = agent.command({
     promptFile: files.prompt,
     cwd: context.root,
     ...(choice.model ? { model: choice.model } : {}),
-    // Whoever is to write a verdict into a file needs the tools for it; what else he changes is put back.
-    readOnly:
-      stage.may === 'read' &&
-      (context.layout.outputs?.(context.project, state.task, stageName) ?? []).length === 0,
+    readOnly,
+    ...(context.box ? { boxed: true } : guardFor(agent)),
     extraArgs: [...choice.args, ...context.settings.extraArgs],
     env: context.env,
     root: process.getuid?.() === 0,
@@ -167,12 +209,14 @@ export async function runAgent(options: {
   const soft = softLimits(context, state, { name: stageName, soft: stage.time?.soft })
   try {
     await context.lease.assertHeld()
-    const result = await runProcess({
+    const boxed = { agent: agent.name, reads: command.reads ?? [], readOnly }
+    const result = await runBoxed(context, boxed, {
       argv: command.argv,
       cwd: context.root,
       env: {
         ...allowedEnvironment(context.env, [...context.settings.env, ...choice.env]),
         ...command.env,
+        RALPH_WORKSPACE: context.root,
         RALPH_TASK: state.task.id,
         RALPH_STAGE: stageName,
         RALPH_ROLE: stage.role,
@@ -190,6 +234,7 @@ export async function runAgent(options: {
       leash: context.settings.leash,
       mayBeat: () => context.lease.fresh(),
       signal: stop.signal,
+      begin,
       secrets: context.secrets,
       onLine: (line, stream) => {
         for (const event of reader.line(line, stream)) context.report.output(state.task.id, event)

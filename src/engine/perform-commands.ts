@@ -5,7 +5,7 @@ import type { TaskState } from '../core/state.ts'
 import { stageOf, type TimeLimit } from '../core/workflow.ts'
 import { runCommands } from '../gates/commands.ts'
 import { gateCommands } from '../gates/verify.ts'
-import { runProcess } from '../process/run-process.ts'
+import { gateBox, runBoxed } from './box.ts'
 import type { Context } from './context.ts'
 import { uncommittedPaths } from './perform-git.ts'
 import { rescueHome } from './rescue.ts'
@@ -89,11 +89,11 @@ async function runGates(
           signal: stop.signal,
           run: async options => {
             await rescue()
-            return runProcess({
-              ...options,
-              onTick: soft.tick,
-              env: { ...options.env, [stepVariable]: step },
-            })
+            return runBoxed(
+              gateBox(context),
+              { agent: null, reads: [], readOnly: false },
+              { ...options, onTick: soft.tick, env: { ...options.env, [stepVariable]: step } },
+            )
           },
           onLine: line => context.report.commandOutput(task, line),
         }),

@@ -104,6 +104,8 @@ export type Workspace = {
   /** The files of a stored tree. */
   reader(tree: string): TreeReader
   worktrees: Worktrees<Workspace>
+  /** Who commits here, by the user's own configuration. */
+  identity: { name: string; email: string }
 }
 
 /** Within this many milliseconds of the last look, nothing but Ralph itself is expected to have changed anything. */
@@ -258,6 +260,7 @@ export async function openWorkspace(options: {
       return withCleanCheckout(repository, { commit, place }, work)
     },
     reader: tree => treeReader(repository, tree),
+    identity: repository.settings.identity,
     worktrees: worktreesOf(repository, {
       openFolder: (folder, itsHome, cutOff) =>
         openWorkspace({

@@ -182,8 +182,11 @@ export type LockFile = {
 /** `name`: of the feature, as the user gave it; may be empty. `date`: YYYY-MM-DD. */
 export type SkeletonOptions = { name: string; date: string; verify: string[] | null; agents: string[] }
 
-/** `about`: the way of working in one line. `next`: what the user has to do before `ralph validate` and `ralph run`. */
-export type Skeleton = { about: string; files: Record<string, string>; next: string[] }
+/**
+ * `about`: the way of working in one line. `ignore`: lines that .gitignore must have. `next`: what the user has to do before
+ * `ralph validate` and `ralph run`.
+ */
+export type Skeleton = { about: string; files: Record<string, string>; ignore?: string[]; next: string[] }
 
 export function stateFiles(layout: Layout, project: Project): string[] {
   return typeof layout.state === 'function' ? layout.state(project) : layout.state

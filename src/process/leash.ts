@@ -15,6 +15,8 @@ export type LeashOptions = {
   leash: number
   /** While this says no, no sign of life is sent. */
   mayBeat: () => boolean
+  /** The leash is put on meanwhile; the program begins on a yes, and never on a no. */
+  begin: Promise<boolean>
 }
 
 export type Leashed = {
@@ -70,6 +72,11 @@ export function startLeashed(options: LeashOptions): Leashed {
   const go = async () => {
     const [, how] = /^ready (\w*)/.exec(await said.line(0)) ?? []
     if (how === undefined) return null
+    if (!(await options.begin)) {
+      // Without a word the leash leaves; so it does when this engine dies before it gives one.
+      control.end()
+      return null
+    }
     const opened = how === 'pipes' ? openPipes(pipes) : null
     control.write('go\n')
     // Not before: the first word must be the `go`.

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { errorText } from '../core/errors.ts'
-import { startClocks } from './clocks.ts'
+import { type Clocks, startClocks } from './clocks.ts'
 import { type Descendants, watchDescendants } from './descendants.ts'
 import { endProcesses, send } from './end-processes.ts'
 import { secretValues } from './environment.ts'
@@ -34,6 +34,8 @@ export type ProcessOptions = {
   /** While this says no, the engine counts as frozen: no sign of life is sent to the leash. */
   mayBeat?: () => boolean
   signal: AbortSignal
+  /** Getting ready takes a while, so it may start early: the program begins when this says yes, and never on a no. */
+  begin?: Promise<boolean>
   /** Called with decoded, redacted lines (without the newline, cut at `maxLine`) as they come. */
   onLine?: (line: string, stream: 'stdout' | 'stderr') => void
   /** Called about every second while it runs. */
@@ -75,12 +77,13 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
   if (problem !== null) return notStarted(problem)
   if (options.signal.aborted) return { ...notStarted(null), ended: 'stopped' }
 
-  const from = performance.now()
+  const begin = options.begin ?? Promise.resolve(true)
   const run: Run = {
     ended: 'exit',
     over: false,
     stopping: Promise.resolve(),
     descendants: null,
+    clocks: null,
     failure: null,
   }
   const stop = (why: ProcessResult['ended']) => {
@@ -101,12 +104,12 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
     maxOutput: options.maxOutput ?? 256 * 1024 * 1024,
     onLine: options.onLine ?? (() => undefined),
     onData: () => {
-      clocks.sawOutput()
+      run.clocks?.sawOutput()
       run.descendants?.hurry()
     },
     onError: fail,
   })
-  const leashed = start(options)
+  const leashed = start(options, begin)
   if (typeof leashed === 'string') {
     record.close()
     await output.close()
@@ -128,19 +131,21 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
     await leashOn
     return run.descendants?.look() ?? []
   }
-  const clocks = startClocks({
+  const stopped = () => stop('stopped')
+  options.signal.addEventListener('abort', stopped)
+  if (!(await begin)) stop('stopped')
+  const from = performance.now()
+  run.clocks = startClocks({
     timeout: options.timeout,
     idle: options.idle,
     excused: output.stalled,
     onTick: now => attempt(() => options.onTick?.(now), fail),
     onUp: stop,
   })
-  const stopped = () => stop('stopped')
-  options.signal.addEventListener('abort', stopped)
 
   const { exit: code, killed, spawnError } = await exit
   run.over = true
-  clocks.stop()
+  run.clocks.stop()
   options.signal.removeEventListener('abort', stopped)
   // The programs of an engine that was silent for too long are ended by the leash, however they took it.
   if (run.ended === 'exit' && leashed.lapsed()) run.ended = 'stopped'
@@ -165,6 +170,7 @@ type Run = {
   over: boolean
   stopping: Promise<void>
   descendants: Descendants | null
+  clocks: Clocks | null
   failure: { error: unknown } | null
 }
 
@@ -187,7 +193,7 @@ async function endTree(options: {
   if ((await look()).length > 0) send(-pid, 'SIGKILL')
 }
 
-function start(options: ProcessOptions): Leashed | string {
+function start(options: ProcessOptions, begin: Promise<boolean>): Leashed | string {
   let stdin: number | 'ignore' = 'ignore'
   try {
     if (options.stdin.type === 'file') stdin = openSync(options.stdin.path, 'r')
@@ -200,6 +206,7 @@ function start(options: ProcessOptions): Leashed | string {
       processFile,
       leash,
       mayBeat: options.mayBeat ?? (() => true),
+      begin,
     })
   } catch (error) {
     return errorText(error)

@@ -105,10 +105,28 @@ type Libsql = new (
   }
 }
 
+/**
+ * libsql looks for the C library in a report of the whole process, which takes as long as opening a journal. Without one
+ * it looks at a file of the system, which will do nearly everywhere.
+ */
+function loadLibsql(): Libsql {
+  const load = () => createRequire(import.meta.url)('libsql') as Libsql
+  const { report } = process
+  if (!report) return load()
+  const { getReport } = report
+  try {
+    report.getReport = () => ({})
+    return load()
+  } catch {
+    report.getReport = getReport
+    return load()
+  } finally {
+    report.getReport = getReport
+  }
+}
+
 function connectLibsql(path: string, readOnly: boolean): Connection {
-  // libsql looks for the C library in a report of the whole process; the network's part of it takes a while.
-  if (process.report) Object.assign(process.report, { excludeNetwork: true })
-  const Database = createRequire(import.meta.url)('libsql') as Libsql
+  const Database = loadLibsql()
   // It has no option for read-only, but it understands SQLite's own addresses.
   const db = new Database(readOnly ? `${pathToFileURL(path).href}?mode=ro` : path)
   return {

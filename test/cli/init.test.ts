@@ -21,7 +21,11 @@ describe('ralph init', () => {
   it('G-17 writes configuration, context and a first story from what it finds; `ralph validate` passes', async () => {
     project = createProject(nodeProject)
     const options = withAgent()
-    const { code, stdout } = await ralph(project, ['init', '--name', 'Add a login'], options)
+    const { code, stdout } = await ralph(
+      project,
+      ['init', '--preset', 'stories', '--name', 'Add a login'],
+      options,
+    )
     expect(code).toBe(0)
     expect(stdout).toContain('+ ralph.config.yaml\n+ CLAUDE.md\n+ specs/epic-1/story-1.1-add-a-login.md\n')
     expect(stdout).toContain('agent:  claude\n')
@@ -48,7 +52,9 @@ describe('ralph init', () => {
 
   it('says first what is still missing, and does not put words into the user’s mouth', async () => {
     project = createProject({ 'AGENTS.md': '# Rules\n' }, { git: false })
-    const { code, stdout } = await ralph(project, ['init', '--yes'], { env: { PATH: '/usr/bin:/bin' } })
+    const { code, stdout } = await ralph(project, ['init', '--preset', 'stories', '--yes'], {
+      env: { PATH: '/usr/bin:/bin' },
+    })
     expect(code).toBe(0)
     expect(stdout).toContain('verify: none found')
     expect(stdout).toContain('1. not a git repository: git init')
@@ -56,6 +62,49 @@ describe('ralph init', () => {
     expect(project.read('ralph.config.yaml')).not.toMatch(/^verify:/m)
     expect(project.read('CLAUDE.md')).toBe('@AGENTS.md\n')
     expect(project.exists('.ralph')).toBe(false)
+  })
+
+  it('without a preset named: the one whose files lie here, else `reviewed`', async () => {
+    project = createProject(nodeProject)
+    await ralph(project, ['init', '--yes'])
+    expect(project.read('ralph.config.yaml')).toMatch(/^preset: reviewed$/m)
+    expect(project.exists('ralph/tasks.json')).toBe(true)
+    const found = [
+      ['.specflow/config.yaml', 'pipeline'],
+      ['docs/specs/001-x/tasks/TASK-001.md', 'stepwise'],
+      ['specs/epic-1/story-1.1-x.md', 'stories'],
+      ['plan.md', 'gated'],
+    ]
+    for (const [file, preset] of found) {
+      project.cleanup()
+      project = createProject({ ...nodeProject, [file ?? '']: '' })
+      await ralph(project, ['init', '--yes'])
+      expect(project.read('ralph.config.yaml')).toContain(`preset: ${preset}\n`)
+    }
+  })
+
+  it('S1-08 S1-118 S1-119 S1-120 S1-121 S1-122 S1-123 S1-T28 writes the seed’s files, once, and says what comes next', async () => {
+    project = createProject({ ...nodeProject, '.gitignore': 'node_modules' })
+    const args = ['-C', project.root, 'init', '--preset', 'reviewed', '--name', 'login-page', '--yes']
+    const options = { cwd: project.home }
+    const first = await ralph(project, args, options)
+    expect(first.code, first.stderr).toBe(0)
+    const tasks = JSON.parse(project.read('ralph/tasks.json'))
+    expect(tasks.branchName).toBe('ralph/login-page')
+    expect(tasks.userStories[0]).toMatchObject({ id: 'US-001', passes: false, reviewStatus: null })
+    const today = new Date().toISOString().slice(0, 10)
+    expect(project.read('ralph/progress.txt')).toBe(
+      `# Ralph Progress Log\nStarted: ${today}\nPRD: login-page\n\n## Codebase Patterns\n- (Reusable patterns discovered during this loop)\n\n---\n`,
+    )
+    expect(project.read('ralph/prd.md')).toContain('## 10. ')
+    expect(project.read('ralph/prompt.md')).toContain('$RALPH_ITERATION')
+    expect(project.read('.gitignore')).toBe('node_modules\n.ralph-active\n')
+    expect(first.stdout).toMatch(/\nNext:\n.*ralph\/prd\.md.*ralph\/tasks\.json.*ralph validate.*ralph run/s)
+    project.write('ralph/prd.md', 'mine\n')
+    await ralph(project, args, options)
+    expect(project.read('.gitignore')).toBe('node_modules\n.ralph-active\n')
+    expect(project.read('ralph/prd.md')).toBe('mine\n')
+    expect(project.exists('.ralph-active')).toBe(false)
   })
 
   it('says which presets there are', async () => {
@@ -70,7 +119,7 @@ describe('ralph init', () => {
   it('writes the prompt templates on request; the project’s own one is used, and its mistakes are found', async () => {
     project = createProject(nodeProject)
     const options = withAgent()
-    await ralph(project, ['init', '--prompts'], options)
+    await ralph(project, ['init', '--preset', 'stories', '--prompts'], options)
     expect(project.read('ralph/prompts/story.md')).toContain('{{spec}}')
     project.write('ralph/prompts/story.md', 'Do story {{id}} now:\n\n{{spec}}\n')
     const { stdout } = await ralph(project, ['run', '--dry-run'], options)
@@ -86,28 +135,35 @@ describe('ralph init', () => {
 })
 
 describe.each(['stepwise', 'reviewed', 'pipeline', 'gated', 'stories'])('ralph init --preset %s', preset => {
-  it('ends in a project where `ralph validate` passes and a rehearsal completes', async () => {
-    project = createProject({
-      'package.json': '{ "name": "x", "scripts": { "test": "node --test" } }\n',
-      'x.test.js': "require('node:test')('holds', () => undefined)\n",
-    })
-    const options = withAgent()
-    const made = await ralph(project, ['init', '--preset', preset, '--name', 'Add a login', '--yes'], options)
-    expect(made.code, made.stdout + made.stderr).toBe(0)
-    project.git('add', '-A')
-    project.git('commit', '-qm', 'ralph init')
-    const validated = await ralph(project, ['validate'], options)
-    expect(validated.code, validated.stdout).toBe(0)
-    const run = await ralph(project, ['run', '--agent', 'scripted', '--no-sandbox'], {
-      ...options,
-      timeout: 50_000,
-    })
-    expect(run.code, run.stdout + run.stderr).toBe(0)
-    const status = JSON.parse((await ralph(project, ['status', '--json'])).stdout)
-    expect(status.counts.open).toBe(0)
-    expect(status.proofs.verified).toBeGreaterThan(0)
-    const { stdout } = await ralph(project, ['report'], options)
-    expect(stdout).toContain('# Ralph report')
-    expect(stdout).toMatch(/\| scripted \|/)
-  })
+  it.each(['--no-sandbox', '--sandbox=bubblewrap'])(
+    'ends in a project where `ralph validate` passes and a rehearsal completes (%s)',
+    async sandbox => {
+      project = createProject({
+        'package.json': '{ "name": "x", "scripts": { "test": "node --test" } }\n',
+        'x.test.js': "require('node:test')('holds', () => undefined)\n",
+      })
+      const options = withAgent()
+      const made = await ralph(
+        project,
+        ['init', '--preset', preset, '--name', 'Add a login', '--yes'],
+        options,
+      )
+      expect(made.code, made.stdout + made.stderr).toBe(0)
+      project.git('add', '-A')
+      project.git('commit', '-qm', 'ralph init')
+      const validated = await ralph(project, ['validate'], options)
+      expect(validated.code, validated.stdout).toBe(0)
+      const run = await ralph(project, ['run', '--agent', 'scripted', sandbox], {
+        ...options,
+        timeout: 50_000,
+      })
+      expect(run.code, run.stdout + run.stderr).toBe(0)
+      const status = JSON.parse((await ralph(project, ['status', '--json'])).stdout)
+      expect(status.counts.open).toBe(0)
+      expect(status.proofs.verified).toBeGreaterThan(0)
+      const { stdout } = await ralph(project, ['report'], options)
+      expect(stdout).toContain('# Ralph report')
+      expect(stdout).toMatch(/\| scripted \|/)
+    },
+  )
 })

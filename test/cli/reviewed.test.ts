@@ -673,9 +673,10 @@ it('S1-25 what the agent says is shown on stderr as it comes, and captured all t
   expect((await ralph(project, ['show', '2', '--output'])).stdout).toContain('I begin now.')
 })
 
-it('S1-38 the help names what is needed', async () => {
+it('S1-38 G-03 the help names what is needed, and what several virtual machines take', async () => {
   project = reviewedProject({})
   const { stdout } = await ralph(project, ['run', '--help'])
   expect(stdout).toMatch(/Needs: git, and the CLI of an agent \(claude, /)
   expect(stdout).toContain('Docker Desktop 4.58')
+  expect(stdout).toMatch(/microVM of its own that may take half of the memory/)
 })

@@ -1,6 +1,7 @@
 import { chmodSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { pathWithout } from '../helpers/path-without.ts'
 import { ralph, startRalph, type TestProject, until } from '../helpers/ralph.ts'
 import { honest, specPath, state, storyProject } from '../helpers/story-project.ts'
 
@@ -292,7 +293,7 @@ describe('flags', () => {
 describe('start-up', () => {
   it('S4-T07 S4-29 S4-63 each prerequisite is checked in order, with exit 1 and the fix', async () => {
     project = storyProject({ script: [{ do: honest() }], config: '' })
-    project.write('ralph.config.yaml', 'verify: none\nsandbox: none\n')
+    project.write('ralph.config.yaml', 'preset: stories\nverify: none\nsandbox: none\n')
     project.git('rm', '-rq', '--cached', 'specs', 'CLAUDE.md')
     project.git('commit', '-qam', 'less')
     project.git('clean', '-fdq')
@@ -473,22 +474,29 @@ describe('what the original script could do', () => {
     expect(second.stdout).toContain('Story 1.2 “')
   })
 
-  it('S1-15 without a sandbox the run goes on in direct mode with a warning; `--sandbox` refuses, an unknown one is named', async () => {
+  it('S1-15 S1-33 without a sandbox the run goes on in direct mode with a warning; `--sandbox` refuses, an unknown one is named', async () => {
     project = storyProject({ script: [{ do: honest() }], config: '' })
-    const required = await ralph(project, ['run', '--sandbox'])
+    const env = { PATH: pathWithout(project, ['bwrap', 'sbx', 'docker']) }
+    const required = await ralph(project, ['run', '--sandbox'], { env })
     expect(required.code).toBe(1)
-    expect(required.stderr).toMatch(/sandbox: required/)
-    const unknown = await ralph(project, ['run', '--sandbox', 'moon'])
+    expect(required.stderr).toMatch(/sandbox: required, but none works here \(sbx: .*; bubblewrap: .*\)/)
+    expect(required.stderr).toMatch(/→ .*--no-sandbox/)
+    const named = await ralph(project, ['run', '--sandbox', 'bubblewrap'], { env })
+    expect(named.code).toBe(1)
+    expect(named.stderr).toMatch(/sandbox: bubblewrap, but it does not work here/)
+    const unknown = await ralph(project, ['run', '--sandbox', 'moon'], { env })
     expect(unknown.code).toBe(2)
     expect(unknown.stderr).toMatch(/unknown sandbox 'moon'/)
+    expect(project.exists('.ralph/runs')).toBe(false)
     project.write(
       'ralph.config.yaml',
       project.read('ralph.config.yaml').replace('sandbox: none', 'sandbox: auto'),
     )
     project.git('commit', '-qam', 'auto')
-    const warned = await ralph(project, ['run'])
+    const warned = await ralph(project, ['run'], { env })
     expect(warned.code, warned.stderr).toBe(0)
-    expect(warned.stdout).toMatch(/no sandbox: the agent runs with your rights/)
+    expect(warned.stdout).toMatch(/no sandbox \(sbx: .*; bubblewrap: .*\): the agent runs with your rights/)
+    expect(warned.stdout).toContain('no command guard watches scripted')
   })
 
   it('a cost limit stops the run; an agent that does not say its cost is named at the start', async () => {

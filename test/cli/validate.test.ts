@@ -67,7 +67,7 @@ describe('ralph validate', () => {
 
   it('names what a run would be refused for: agent, context, specs, verify command, repository', async () => {
     project = createProject(
-      { 'ralph.config.yaml': 'agent: { command: "no-such-agent --flag" }\n' },
+      { 'ralph.config.yaml': 'preset: stories\nagent: { command: "no-such-agent --flag" }\n' },
       { git: false },
     )
     const { code, stdout } = await ralph(project, ['validate'])

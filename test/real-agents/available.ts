@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs'
 
 /** Which CLIs the test files need that are not named after theirs. */
+const ofAll = ['boxed', 'copied-home', 'doctor', 'guard']
 const needs: Record<string, string[]> = {
-  claude: ['reviewed', 'roles', 'three-stories'],
-  codex: ['reviewed', 'roles', 'three-stories'],
-  gemini: ['acp'],
+  claude: [...ofAll, 'reviewed', 'roles', 'three-stories'],
+  codex: [...ofAll, 'reviewed', 'roles', 'three-stories'],
+  copilot: ofAll,
+  gemini: [...ofAll, 'acp'],
+  opencode: ofAll,
 }
 
 /** Globs of the test files whose CLI cannot be had on this machine; scripts/install-agents.mjs has found out. */

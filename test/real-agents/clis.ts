@@ -190,6 +190,7 @@ export const opencode: RealCli = {
       share: 'disabled',
     }),
   }),
+  prepare: opencodePackages,
   tells: 'cost',
   limit: {
     failure: resetAt => ({
@@ -203,6 +204,15 @@ export const opencode: RealCli = {
   cut: 'told',
   endless: 'timeout',
   fence: 'holds',
+}
+
+/** What it would fetch from npm as soon as there is a plugin, and wait for in vain. */
+function opencodePackages(home: string): void {
+  const folder = path.join(home, '.config', 'opencode')
+  mkdirSync(path.join(folder, 'node_modules'), { recursive: true })
+  const needed = { dependencies: { '@opencode-ai/plugin': '1.18.18' } }
+  writeFileSync(path.join(folder, 'package.json'), JSON.stringify(needed))
+  writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify({ packages: { '': needed } }))
 }
 
 /** Gemini once more, by the Agent Client Protocol. */

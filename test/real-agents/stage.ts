@@ -28,7 +28,7 @@ import type { AgentConfig, RealCli } from './clis.ts'
 import { storyFiles } from './story.ts'
 
 /** Where `scripts/ensure.mjs agents` puts the CLIs. */
-const bin = fileURLToPath(new URL('../../.cache/agents/node_modules/.bin', import.meta.url))
+export const bin = fileURLToPath(new URL('../../.cache/agents/node_modules/.bin', import.meta.url))
 
 /** A project whose agents are real CLIs, and the model that they ask. */
 export type Play = {
@@ -47,9 +47,11 @@ export type Play = {
 
 export type Scene = {
   stories?: string[]
-  /** Further keys of ralph.config.yaml. */
-  config?: Record<string, unknown>
+  /** Further keys of ralph.config.yaml, made of the address of the usual CLI's model if need be. */
+  config?: Record<string, unknown> | ((url: string) => Record<string, unknown>)
   files?: Record<string, string>
+  /** In a sandbox from which only the model can be reached. */
+  boxed?: boolean
   /** `agent:`, made of those of the CLIs; the first of them when not given. */
   agent?: (agents: Record<string, AgentConfig>) => unknown
 }
@@ -106,8 +108,8 @@ function setStage({ server, home, clis, scene, number }: Setting): Play {
     'ralph.config.yaml': JSON.stringify({
       agent: scene.agent?.(agents) ?? agents[usual],
       verify: 'sh check.sh',
-      sandbox: 'none',
-      ...scene.config,
+      sandbox: scene.boxed ? { use: 'bubblewrap', hosts: [new URL(server.url).host] } : 'none',
+      ...(typeof scene.config === 'function' ? scene.config(led[0]?.url ?? '') : scene.config),
     }),
     ...scene.files,
   })

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'n
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { until } from '../helpers/ralph.ts'
+import { stringsOf, textOf } from './asked.ts'
 import { madeUpKey, type RealCli } from './clis.ts'
 import { reviewPrompt, reviewStage } from './review.ts'
 import { type Play, patience, useStage } from './stage.ts'
@@ -171,16 +172,6 @@ const implementer = [
     ],
   },
 ]
-
-/** All texts of a request, however deep. */
-function stringsOf(value: unknown): string[] {
-  if (typeof value === 'string') return [value]
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsOf) : []
-}
-
-function textOf(body: unknown): string {
-  return stringsOf(body).join('\n')
-}
 
 function pidIn(file: string): number {
   return existsSync(file) ? Number(readFileSync(file, 'utf8').trim()) : 0

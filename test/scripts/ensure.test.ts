@@ -62,7 +62,7 @@ const out = process.argv[process.argv.indexOf('--outDir') + 1]
 const text = readFileSync('src/main.ts', 'utf8')
 mkdirSync(out, { recursive: true })
 if (text === 'broken') { console.error('src/main.ts is broken'); process.exit(3) }
-for (const name of ['ralph.js', 'index.js', 'scripted-agent.js', 'acp-client.js']) writeFileSync(out + '/' + name, text)
+for (const name of ['ralph.js', 'index.js', 'scripted-agent.js', 'acp-client.js', 'guard-hook.js', 'guard-start.js']) writeFileSync(out + '/' + name, text)
 appendFileSync('builds', 'x')
 `
 
@@ -179,14 +179,17 @@ describe('test-tools', () => {
   }
 
   it('says nothing when all are there', () => {
-    expect(ensure(['test-tools'], pathWith(['git', 'ps', 'sh', 'zsh', 'fish']))).toEqual(nothing)
+    expect(ensure(['test-tools'], pathWith(['git', 'ps', 'sh', 'zsh', 'fish', 'bwrap']))).toEqual(nothing)
   })
 
   it('names what is missing and the line to run, where it cannot install it', () => {
     const output =
       'ensure: the tests need ps, which is not on the PATH\n' +
       '  → Run: sudo apt-get install -y --no-install-recommends procps\n'
-    expect(ensure(['test-tools'], pathWith(['git', 'sh', 'zsh', 'fish']))).toEqual({ status: 1, output })
+    expect(ensure(['test-tools'], pathWith(['git', 'sh', 'zsh', 'fish', 'bwrap']))).toEqual({
+      status: 1,
+      output,
+    })
   })
 })
 

@@ -1,9 +1,14 @@
 import path from 'node:path'
 import { UserError } from '../../core/errors.ts'
-import type { Agent, AgentProbe, AgentSettings, ProbeContext } from '../agent.ts'
+import type { Agent, AgentNeeds, AgentProbe, AgentSettings, ProbeContext } from '../agent.ts'
 import { builtProgram } from '../built-program.ts'
+import { claudeNeeds } from '../claude-needs.ts'
+import { codexNeeds } from '../codex-needs.ts'
+import { copilotNeeds } from '../copilot-needs.ts'
 import { probeEnvironment } from '../environment.ts'
+import { geminiNeeds } from '../gemini-needs.ts'
 import { asText, parseRecord } from '../json.ts'
+import { opencodeNeeds } from '../opencode-needs.ts'
 import { patternsFor } from '../patterns.ts'
 import { findProgram, startProbe } from '../probe.ts'
 import { splitCommand } from '../split-command.ts'
@@ -25,7 +30,7 @@ export function acp(settings: AgentSettings): Agent {
   return {
     name: 'acp',
     // An agent that never asks for permission cannot be refused one, so nothing is promised.
-    can: { readOnly: false, reportsCost: false, structured: true },
+    can: { readOnly: false, reportsCost: false, structured: true, guard: false },
     patterns: patternsFor('acp', settings.patterns),
     command: ({ model, readOnly, extraArgs }) => ({
       argv: [
@@ -44,7 +49,26 @@ export function acp(settings: AgentSettings): Agent {
     }),
     reader: acpReader,
     probe: context => probe({ client, words, agent, ...context }),
+    needs: env => needsOf(agent, env),
+    headless: () => ({ notChecked: 'how this agent is told where its model is, it alone knows' }),
   }
+}
+
+/** Of those agents that Ralph knows by another way too. */
+const known: Record<string, (env: Record<string, string | undefined>) => AgentNeeds> = {
+  claude: claudeNeeds,
+  'claude-agent-acp': claudeNeeds,
+  'claude-code-acp': claudeNeeds,
+  codex: codexNeeds,
+  'codex-acp': codexNeeds,
+  copilot: copilotNeeds,
+  gemini: geminiNeeds,
+  opencode: opencodeNeeds,
+}
+
+function needsOf(agent: string, env: Record<string, string | undefined>): AgentNeeds {
+  const name = path.basename(agent)
+  return (Object.hasOwn(known, name) ? known[name]?.(env) : undefined) ?? { hosts: [], copies: [] }
 }
 
 /** An agent in JavaScript takes seconds to start. */

@@ -13,7 +13,9 @@ declare const __RALPH_VERSION__: string
  * turn with it in the current folder, tells what happens as lines (`AcpLine`), and leaves as the agent left.
  * `--probe` only asks the agent who it is.
  */
-await main(process.argv.slice(2))
+// Whoever ends without having finished must not look like one who has.
+process.exitCode = 13
+void main(process.argv.slice(2))
 
 async function main(words: string[]): Promise<void> {
   const { probe, readOnly, model, command } = readArguments(words)

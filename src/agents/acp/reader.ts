@@ -2,14 +2,14 @@ import type { Fault, Usage } from '../../core/outcome.ts'
 import type { AgentEvent, AgentReader, AgentReport } from '../agent.ts'
 import { asAmount, asRecord, asText, type JsonRecord } from '../json.ts'
 import { jsonReader, notice, textEvent, toolEvent, word } from '../json-reader.ts'
-import { firstPart, lastPart, messageLimit } from '../tail-text.ts'
+import { type EndText, endText, firstPart, messageLimit } from '../tail-text.ts'
 import { errorFault, stopFault } from './fault.ts'
 
 /** Reads the lines of the client program (`AcpLine`). */
 export function acpReader(): AgentReader {
   const seen: Seen = {
     message: -1,
-    text: '',
+    text: endText(messageLimit),
     said: '',
     usage: { costUsd: null, inputTokens: null, outputTokens: null },
     fault: null,
@@ -24,7 +24,7 @@ export function acpReader(): AgentReader {
 type Seen = {
   /** Number and text of the message that is being said, and the last one before it that was not blank. */
   message: number
-  text: string
+  text: EndText
   said: string
   usage: Usage
   fault: Fault | null
@@ -70,13 +70,11 @@ function take(seen: Seen, event: JsonRecord): AgentEvent[] {
 
 function takeText(seen: Seen, message: number, text: string): AgentEvent[] {
   if (message !== seen.message) {
-    if (seen.text.trim()) seen.said = seen.text
+    seen.said = messageOf(seen)
     seen.message = message
-    seen.text = ''
+    seen.text.clear()
   }
-  seen.text += text
-  // Cut only at twice the limit, so that a long message is not copied again and again.
-  if (seen.text.length > messageLimit * 2) seen.text = lastPart(seen.text, messageLimit)
+  seen.text.add(text)
   return text === '' ? [] : [textEvent(text)]
 }
 
@@ -91,10 +89,14 @@ function contextOf(event: JsonRecord): AgentReport['context'] | null {
   return usedTokens === null ? null : { usedTokens, windowTokens: asAmount(event.size) }
 }
 
+function messageOf({ text, said }: Seen): string {
+  const last = text.text()
+  return last.trim() ? last : said
+}
+
 function report(seen: Seen, stray: string): AgentReport {
-  const message = seen.text.trim() ? seen.text : seen.said
   return {
-    message: lastPart(message, messageLimit),
+    message: messageOf(seen),
     usage: seen.usage,
     fault: seen.fault,
     // Without a fault of its own the error is left to the phrases, which look at the end of this.

@@ -22,16 +22,18 @@ export function scripted(settings: AgentSettings): Agent {
   const program = settings.program ?? builtProgram('scripted-agent.js', "the scripted agent's program")
   return {
     name: 'scripted',
-    can: { readOnly: false, reportsCost: true, structured: false },
+    can: { readOnly: false, reportsCost: true, structured: false, guard: false },
     patterns: patternsFor('scripted', settings.patterns),
     command: ({ extraArgs }) => ({
       argv: [process.execPath, program, ...played, ...extraArgs],
       env: {},
       stdin: 'prompt',
-      reads: [program, ...(settings.script ? [script] : [])],
+      // The program is built of several files.
+      reads: [path.dirname(program), ...(settings.script ? [script] : [])],
     }),
     reader: () => plainReader(readUsageLine),
     probe: context => probe(program, settings.script ? script : null, context),
+    headless: () => ({ notChecked: 'it calls no model' }),
   }
 }
 

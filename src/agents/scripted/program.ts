@@ -12,7 +12,9 @@ declare const __RALPH_VERSION__: string
  * plays a script that is given as it is.
  * Exit codes of its own: 2 the script is wrong, 3 it has no rule for this call, 4 a step failed, 5 a wait was in vain.
  */
-await main(process.argv.slice(2))
+// Whoever ends without having finished must not look like one who has.
+process.exitCode = 13
+void main(process.argv.slice(2))
 
 async function main([first = '', second = '']: string[]): Promise<void> {
   try {

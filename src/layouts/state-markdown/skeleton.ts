@@ -9,14 +9,9 @@ export function gatedSkeleton(project: Project, { name, verify }: SkeletonOption
   const isNew = !existsSync(join(project.root, plan))
   return {
     about: `a plan in ${plan}; each task is implemented, tested, reviewed against its spec, and tried five times at most`,
-    files: {
-      [plan]: planText(name, verify),
-      '.gitignore': '.ralph/\n.ralph_state.md\n.ralph.lock\nralph.log\n',
-    },
-    next: [
-      ...(isNew ? [`write the plan: ${plan} (its first task is an example)`] : []),
-      'see that git ignores .ralph_state.md, .ralph.lock and ralph.log',
-    ],
+    files: { [plan]: planText(name, verify) },
+    ignore: ['.ralph/', '.ralph_state.md', '.ralph.lock', 'ralph.log'],
+    next: isNew ? [`write the plan: ${plan} (its first task is an example)`] : [],
   }
 }
 

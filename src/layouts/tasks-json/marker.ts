@@ -14,7 +14,7 @@ export const activeLock: LockFile = {
     markerText({
       timestamp: stamp(now),
       pid,
-      mode: 'direct',
+      mode: runMode(project),
       skipReview: skipsReview(project),
       reviewCap: capOf(project),
     }),
@@ -47,7 +47,7 @@ export async function writeMarker(project: Project, journal: JournalView): Promi
     timestamp: stamp(journal.run.startedAt || journal.now),
     pid: process.pid,
     max_iterations: workflow.limits.iterations ?? 0,
-    mode: 'direct',
+    mode: runMode(project),
     skipReview: !hasReview(workflow),
     reviewCap: reviewCap(workflow),
     iterationMode: open?.step ? modeOfStage(workflow, open.step.stage) : modeOf(document),
@@ -55,6 +55,11 @@ export async function writeMarker(project: Project, journal: JournalView): Promi
     ...(open ? { storyId: open.task.id } : {}),
   })
   if (text !== found) await writeFileAtomic(path, text)
+}
+
+/** S1-18: the seed's words for where agents run. */
+function runMode({ settings }: Project): 'sandbox' | 'direct' {
+  return settings.boxed === true ? 'sandbox' : 'direct'
 }
 
 function markerText(value: Record<string, unknown>): string {

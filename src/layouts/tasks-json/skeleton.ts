@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import prd from '../../../templates/reviewed/prd-template.md?raw'
 import progress from '../../../templates/reviewed/progress-template.md?raw'
 import tasksTemplate from '../../../templates/reviewed/tasks-template.json?raw'
@@ -12,7 +11,6 @@ import { projectPrompt } from './prompt.ts'
 export function reviewedSkeleton(project: Project, { name, date, verify }: SkeletonOptions): Skeleton {
   const places = placesOf(project)
   const title = name || basename(project.root)
-  const ignored = existsSync(join(project.root, '.gitignore'))
   const rename = (text: string) =>
     places.dir === 'ralph' ? text : text.replaceAll('ralph/', places.dir === '.' ? '' : `${places.dir}/`)
   return {
@@ -22,12 +20,11 @@ export function reviewedSkeleton(project: Project, { name, date, verify }: Skele
       [places.tasks]: exampleTasks(title, name, verify),
       [places.progress]: fillIn(progress, title, date),
       [places.prompt]: rename(projectPrompt),
-      ...(ignored ? {} : { '.gitignore': `${marker}\n` }),
     },
+    ignore: [marker],
     next: [
       `say in ${places.prd} what is to be built and why (delete the sections you do not need)`,
       `break it into stories in ${places.tasks}; US-001 there is an example`,
-      ...(ignored ? [`add ${marker} to .gitignore`] : []),
       'commit these files',
     ],
   }

@@ -127,6 +127,11 @@ describe('codex: reading', () => {
     expect(report.message).toBe('the answer')
   })
 
+  it('says nothing of the warning that our own guard brings about', () => {
+    const words = '`--dangerously-bypass-hook-trust` is enabled. Enabled hooks may run without review.'
+    expect(read({ stdout: [item('error', { message: words })], exit: 0 }).events).toEqual([])
+  })
+
   it('shows a tool once, whether it told its start or not', () => {
     const call = { server: 'docs', tool: 'find', arguments: { q: 'x' } }
     const { events } = read({

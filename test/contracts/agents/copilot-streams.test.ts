@@ -51,10 +51,17 @@ describe('copilot: recorded streams', () => {
     ['500', 1, 'infrastructure', '500 An internal error'],
     ['529', 1, 'infrastructure', '529 Overloaded'],
     ['dropped', 1, 'infrastructure', 'connection closed'],
+    ['dropped-midway', 1, 'infrastructure', 'unexpected EOF'],
     ['prompt-too-long', 1, 'crash', 'maximum context length'],
     ['denied', 0, 'permission', 'not permitted to use bash'],
   ] as const)('tells %s (exit code %i) as %s', (name, exit, kind, message) => {
     expect(recorded(name, exit).fault).toMatchObject({ kind, message: expect.stringContaining(message) })
+  })
+
+  it('does not take half of an answer for the last message', () => {
+    const { report, events } = recorded('dropped-midway', 1)
+    expect(report.message).toBe('I will write the file.')
+    expect(JSON.stringify(events)).not.toContain('All of it is done')
   })
 
   it('takes the end of a limit from the message, and the time it has tried for none', () => {

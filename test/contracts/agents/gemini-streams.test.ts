@@ -44,6 +44,7 @@ describe('gemini: recorded streams', () => {
     ['503', 247, 'infrastructure', 'overloaded'],
     ['529', 17, 'infrastructure', 'Overloaded'],
     ['dropped', 1, 'infrastructure', 'fetch failed'],
+    ['dropped-midway', 1, 'infrastructure', 'terminated'],
     ['refused', 1, 'infrastructure', 'fetch failed'],
     ['prompt-too-long', 144, 'crash', 'exceeds the maximum number of tokens'],
     ['safety', 0, 'crash', 'blocked due to safety settings'],
@@ -65,6 +66,7 @@ describe('gemini: recorded streams', () => {
   it.each([
     ['401', 145, 'a refused request', { costUsd: null, inputTokens: 0, outputTokens: 0 }],
     ['dropped', 1, 'a broken request may have cost something', unknownUsage],
+    ['dropped-midway', 1, 'the calls that ended', { costUsd: null, inputTokens: 1000, outputTokens: 50 }],
     ['not-logged-in', 41, 'there is no result', unknownUsage],
   ] as [string, number, string, Usage][])('knows what %s used as far as it can be known', (...row) => {
     const [name, exit, , usage] = row

@@ -121,13 +121,13 @@ describe('scripted: rules', () => {
   })
 
   it('tells a sandbox which files it must show', () => {
-    const agent = scripted({ program: '/p.js', script: 's.yaml', base: '/b' })
+    const agent = scripted({ program: '/dist/p.js', script: 's.yaml', base: '/b' })
     const request = { promptFile: 'p', cwd: '/', readOnly: false, extraArgs: ['-x'], env: {}, root: false }
     expect(agent.command(request)).toEqual({
-      argv: [process.execPath, '/p.js', '/b/s.yaml', '-x'],
+      argv: [process.execPath, '/dist/p.js', '/b/s.yaml', '-x'],
       env: {},
       stdin: 'prompt',
-      reads: ['/p.js', '/b/s.yaml'],
+      reads: ['/dist', '/b/s.yaml'],
     })
   })
 })

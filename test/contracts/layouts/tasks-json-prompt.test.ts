@@ -280,8 +280,8 @@ describe('this iteration', () => {
 describe('the templates', () => {
   const raw = (name: string) =>
     readFileSync(new URL(`../../../templates/reviewed/${name}`, import.meta.url), 'utf8')
-  const skeleton = (options: { name?: string; verify?: string[]; gitignore?: boolean } = {}) => {
-    const root = tempProject(options.gitignore ? { '.gitignore': 'node_modules\n' } : {})
+  const skeleton = (options: { name?: string; verify?: string[] } = {}) => {
+    const root = tempProject({})
     const { name = '', verify = null } = options
     return tasksJson.skeleton({ root, settings: {} }, { name, date: '2026-01-30', verify, agents: [] })
   }
@@ -340,14 +340,14 @@ describe('the templates', () => {
   })
 
   it('a new project has the four files, with a story to try the loop on', () => {
-    const { files, next } = skeleton({ name: 'Dark mode', verify: ['npm test'] })
+    const { files, ignore, next } = skeleton({ name: 'Dark mode', verify: ['npm test'] })
     expect(Object.keys(files)).toEqual([
       'ralph/prd.md',
       'ralph/tasks.json',
       'ralph/progress.txt',
       'ralph/prompt.md',
-      '.gitignore',
     ])
+    expect(ignore).toEqual(['.ralph-active'])
     expect(files['ralph/progress.txt']).toBe(
       raw('progress-template.md').replace('{{DATE}}', '2026-01-30').replace('{{PROJECT_NAME}}', 'Dark mode'),
     )
@@ -361,6 +361,5 @@ describe('the templates', () => {
     const project = { root: tempProject(files), settings: {} }
     expect([...tasksJson.prerequisites(project), ...tasksJson.validate(project)]).toEqual([])
     expect(next.join()).toContain('ralph/prd.md')
-    expect(skeleton({ gitignore: true }).next).toContain('add .ralph-active to .gitignore')
   })
 })
