@@ -17,7 +17,7 @@ describe('an engine that is killed while a task has a worktree of its own', () =
   /** What must be the same however often it was cut off. */
   const end = (one: TestProject) => ({
     log: one.git('log', '--format=%s', 'main'),
-    branches: one.git('log', '--format=%D %s', '--branches'),
+    branches: one.git('log', '--topo-order', '--format=%D %s', '--branches'),
     status: one.git('status', '--porcelain'),
     user: one.read('src/existing.txt'),
     worktrees: one.git('worktree', 'list').trim().split('\n').length,
