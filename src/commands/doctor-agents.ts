@@ -3,7 +3,7 @@ import { cliNames } from '../agents/registry.ts'
 import { openStandIn, type StandIn } from '../agents/stand-in.ts'
 import { type AgentChoice, allAgents, type Settings } from '../config/settings.ts'
 import { UserError } from '../core/errors.ts'
-import { agentOf } from '../engine/open.ts'
+import { agentOf } from '../engine/prepare.ts'
 import { type Check, ok, problem, warning } from './doctor-checks.ts'
 import { headlessCheck } from './doctor-headless.ts'
 

@@ -3,7 +3,7 @@ import { newTaskState } from '../core/state.ts'
 import type { Rules } from '../core/transition.ts'
 import { stageOf } from '../core/workflow.ts'
 import type { Scope } from '../engine/choose-task.ts'
-import type { Prepared } from '../engine/open.ts'
+import type { Prepared } from '../engine/prepare.ts'
 import { renderPrompt } from '../engine/render-prompt.ts'
 import { terminal } from './terminal.ts'
 

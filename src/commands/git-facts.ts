@@ -1,7 +1,7 @@
 import type { Settings } from '../config/settings.ts'
 import { UserError } from '../core/errors.ts'
 import { matchesAny } from '../core/glob.ts'
-import { layoutOf } from '../engine/open.ts'
+import { layoutOf } from '../engine/prepare.ts'
 import { git } from '../git/git.ts'
 
 /** What a looker wants to know of the repository. Nothing is opened for work, nothing is written. */

@@ -1,6 +1,6 @@
 import { UserError } from '../core/errors.ts'
 import type { Rules } from '../core/transition.ts'
-import type { Prepared } from '../engine/open.ts'
+import type { Prepared } from '../engine/prepare.ts'
 import { storedView } from './stored-view.ts'
 import { terminal } from './terminal.ts'
 

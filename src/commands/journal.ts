@@ -45,7 +45,7 @@ async function importFrom(root: string, file: string | undefined): Promise<void>
     throw new UserError(`there is no file ${file}`, 'Name what `ralph journal export` wrote.')
   const [{ importJournal }, { openProjectStore }] = await Promise.all([
     import('../store/export.ts'),
-    import('../engine/open.ts'),
+    import('../engine/home.ts'),
   ])
   const input = file === undefined ? process.stdin : createReadStream(file)
   await withStore(await openProjectStore(root), async ({ log }) => {

@@ -1,5 +1,5 @@
 import { UserError } from '../core/errors.ts'
-import { layoutOf } from '../engine/open.ts'
+import { layoutOf } from '../engine/prepare.ts'
 import { type ProjectOption, projectRoot, projectSettings } from './project.ts'
 import { printJson, terminal } from './terminal.ts'
 

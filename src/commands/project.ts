@@ -10,7 +10,7 @@ import {
   type Settings,
 } from '../config/settings.ts'
 import { UserError } from '../core/errors.ts'
-import { layoutOf } from '../engine/open.ts'
+import { layoutOf } from '../engine/prepare.ts'
 
 export type ProjectOption = { projectDir?: string }
 

@@ -1,6 +1,6 @@
 import { UserError } from '../core/errors.ts'
 import { addToSummary, newSummaryFold, type Summary, summarise } from '../core/summary.ts'
-import { layoutOf } from '../engine/open.ts'
+import { layoutOf } from '../engine/prepare.ts'
 import type { Log } from '../store/log.ts'
 import { nothingYet, openOrRefuse, withStore } from './look.ts'
 import { type ProjectOption, projectRoot, projectSettings } from './project.ts'

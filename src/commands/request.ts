@@ -60,13 +60,13 @@ async function knownTask(store: Store, id: string): Promise<StoredTask | null> {
 
 /** To ask for something is more than a look: where there is no journal yet, it is made. */
 async function makeStore(root: string): Promise<Store> {
-  const { openProjectStore } = await import('../engine/open.ts')
+  const { openProjectStore } = await import('../engine/home.ts')
   return openProjectStore(root)
 }
 
 /** A task that no run has seen yet may stand in the backlog's files. */
 async function refuseUnknown(root: string, task: string, store: Store | null): Promise<void> {
-  const { prepareBacklog } = await import('../engine/open.ts')
+  const { prepareBacklog } = await import('../engine/prepare.ts')
   const inFiles = (await prepareBacklog(root, await projectSettings(root))).tasks.map(one => one.id)
   if (inFiles.includes(task)) return
   const inJournal = store ? (await store.log.tasks()).map(one => one.id) : []

@@ -1,4 +1,4 @@
-import type { Prepared } from '../engine/open.ts'
+import type { Prepared } from '../engine/prepare.ts'
 
 export type Ask = (question: string) => Promise<string>
 

@@ -4,7 +4,7 @@ import { allAgents, resolveSettings, type Settings } from '../config/settings.ts
 import { UserError } from '../core/errors.ts'
 import { plural, pluralOf } from '../core/text.ts'
 import { sandboxFor } from '../engine/box.ts'
-import { agentOf, layoutOf, verifyCommands } from '../engine/open.ts'
+import { agentOf, layoutOf, verifyCommands } from '../engine/prepare.ts'
 import type { Problem } from '../layouts/layout.ts'
 import type { Style } from '../reporters/style.ts'
 import { gitFacts } from './git-facts.ts'

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeHome } from '../engine/open.ts'
+import { makeHome } from '../engine/home.ts'
 import { openRepository } from '../git/repository.ts'
 import { ensureWorktree } from '../git/worktree.ts'
 

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import type { Task } from '../core/task.ts'
 import type { Rules } from '../core/workflow.ts'
 import type { Reporter } from '../reporters/reporter.ts'
-import { type OpenOptions, openEngine, openProjectStore, ralphHome } from './open.ts'
+import { openProjectStore, ralphHome } from './home.ts'
+import { type OpenOptions, openEngine } from './open.ts'
 import { isCutOff } from './resume.ts'
 
 /**

@@ -1,22 +1,13 @@
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import type { Agent } from '../agents/agent.ts'
-import { findAgent } from '../agents/registry.ts'
-import { type AgentChoice, allAgents, type Settings } from '../config/settings.ts'
+import { allAgents, type Settings } from '../config/settings.ts'
 import { UserError } from '../core/errors.ts'
-import type { Task, TaskStatus } from '../core/task.ts'
+import type { Task } from '../core/task.ts'
 import type { Rules } from '../core/transition.ts'
-import { fits } from '../core/walk.ts'
-import { detectVerify } from '../gates/detect.ts'
 import { discoverRepository } from '../git/repository.ts'
-import { type Layout, type Problem, type Project, stateFiles } from '../layouts/layout.ts'
-import { findLayout } from '../layouts/registry.ts'
+import { type Layout, type Project, stateFiles } from '../layouts/layout.ts'
 import type { Reporter } from '../reporters/reporter.ts'
 import type { Box, Sandbox } from '../sandbox/sandbox.ts'
-import { makeFolder } from '../store/atomic-file.ts'
-import { openStore, type Store } from '../store/sqlite.ts'
-import { StoreError } from '../store/store-error.ts'
 import { syncBacklog } from './backlog.ts'
 import { beginRun, dropOldStops } from './begin-run.ts'
 import { openBox } from './box.ts'
@@ -24,74 +15,21 @@ import { newBoxFiles } from './box-files.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Context } from './context.ts'
 import { sweepDrafts } from './drafts.ts'
+import { openProjectStore, ralphHome } from './home.ts'
 import { openJournal } from './journal.ts'
 import { type Lease, orLeaseLost, takeLease } from './lease.ts'
 import { takeLockFile } from './lock-file.ts'
-import { foundWork, takeMoves } from './moves.ts'
+import { takeMoves } from './moves.ts'
 import { plainError } from './plain-error.ts'
+import { agentOf } from './prepare.ts'
 import { catchUpFiles } from './project-files.ts'
 import { recoverReviewer, wasReviewing } from './recover-reviewer.ts'
+import { type Again, refit, reopenStopped } from './reopen.ts'
 import { finishRestores, hasKeptWork, isCutOff, recoverInterrupted, underWay } from './resume.ts'
 import { leaveEnded, readFolders } from './task-folder.ts'
 import { openWorkspace } from './workspace.ts'
 
-/** The engine's folder in a project; never committed, whatever the project's own ignore rules say. */
-export function ralphHome(root: string): string {
-  return join(root, '.ralph')
-}
-
-export function makeHome(root: string): string {
-  const home = ralphHome(root)
-  makeFolder(home)
-  const ignore = join(home, '.gitignore')
-  // An empty one is what a full disk or a kill in the middle of the first write left.
-  if (!statSync(ignore, { throwIfNoEntry: false })?.size) writeFileSync(ignore, '*\n')
-  return home
-}
-
-export async function openProjectStore(root: string): Promise<Store> {
-  const home = makeHome(root)
-  const path = join(home, 'ralph.db')
-  // An empty file would be taken for a new journal; where steps have run, it is what is left of one.
-  if (statSync(path, { throwIfNoEntry: false })?.size === 0 && hasSteps(home) && !existsSync(`${path}-wal`))
-    throw new StoreError('corrupt', path, 'it is empty')
-  return openStore(path)
-}
-
-function hasSteps(home: string): boolean {
-  return existsSync(join(home, 'runs')) && readdirSync(join(home, 'runs')).length > 0
-}
-
-/** The verify commands of a run: configured, else detected, else refused. */
-export function verifyCommands(
-  settings: Settings,
-  root: string,
-): { commands: string[] | 'none'; detected: string | null } {
-  if (settings.verify !== null) return { commands: settings.verify, detected: null }
-  const found = detectVerify(root)
-  if (!found) {
-    throw new UserError(
-      'no verify command: Ralph would have to believe its agents',
-      'Add e.g. `verify: ["npm test"]` to ralph.config.yaml, or `verify: none` to accept the agents\' word.',
-      2,
-    )
-  }
-  return { commands: found.commands, detected: found.because }
-}
-
-export function agentOf(choice: AgentChoice, root: string): Promise<Agent> {
-  const { name, command, script, rehearsal, program, patterns } = choice
-  return findAgent(name, {
-    base: root,
-    ...(command === undefined ? {} : { command }),
-    ...(script === undefined ? {} : { script }),
-    ...(rehearsal === undefined ? {} : { rehearsal }),
-    ...(program === undefined ? {} : { program }),
-    ...(patterns === undefined ? {} : { patterns }),
-  })
-}
-
-export type OpenOptions = {
+export type OpenOptions = Again & {
   root: string
   settings: Settings
   layout: Layout
@@ -104,11 +42,6 @@ export type OpenOptions = {
   what: string
   /** `ralph step` goes on with the run that is open. */
   attach: boolean
-  keepRetries: boolean
-  /** Tasks that ran out of tries go on where they stopped (`resume`), or begin anew although the preset leaves them (`fresh`). */
-  again?: 'resume' | 'fresh'
-  /** The tasks this run is about; null = all. */
-  only: ReadonlySet<string> | null
   /** Wait for another engine to leave instead of giving up. */
   wait: boolean
   env: Record<string, string | undefined>
@@ -288,58 +221,6 @@ function writtenFolders({ root, layout, project, backlog }: OpenOptions): string
   )
 }
 
-/** H-26: a new run gives a task that ran out of tries its tries back, unless the user or the preset says otherwise. */
-async function reopenStopped(context: Context, open: OpenOptions): Promise<void> {
-  const { journal, store } = context
-  const { keepRetries, again } = open
-  const { workflow } = journal.rules
-  const stays = keepRetries || (workflow.halted === 'stay' && again === undefined)
-  // Skipped for this run, not for ever.
-  const skipped = again || workflow.onExhausted === 'branch-and-skip' ? ['failed' as const] : []
-  const statuses: TaskStatus[] = stays ? ['held'] : ['halted', 'held', ...skipped]
-  const meant = (id: string) => open.only === null || open.only.has(id)
-  for (const { id, state } of await store.log.tasks({ status: statuses })) {
-    const { endedIn, status } = state
-    if ((status === 'failed' || (status === 'halted' && workflow.halted === 'stay')) && !meant(id)) continue
-    const why = again === 'resume' ? 'resumed' : 'a new run'
-    const fresh = again === 'fresh' && status !== 'held' ? { forget: true as const } : {}
-    await journal.record(id, { type: 'task.reopened', why, ...fresh })
-    // Where failed work was put back there is nothing to go on with at a later stage.
-    if (again === 'resume' && status !== 'held' && endedIn !== undefined && workflow.git.onFail === 'keep')
-      await journal.record(id, {
-        ...{ type: 'task.moved', stage: endedIn, source: 'a person' },
-        ...(await foundWork(context, state)),
-      })
-  }
-  if (again === 'fresh') await forgetFailures(context, meant)
-  if (workflow.git.onFail === 'branch') await archivePast(context)
-}
-
-/** A task under way that has failed before begins as if it never had. */
-async function forgetFailures({ journal, store }: Context, meant: (id: string) => boolean): Promise<void> {
-  for (const { id, state } of await store.log.tasks({ status: ['open'] }))
-    if (state.history.length > 0 && meant(id))
-      await journal.record(id, { type: 'task.reopened', why: 'begun afresh', forget: true })
-}
-
-/** What keeps the failure of a task that is tried again, or done by now, is past. */
-async function archivePast({ store, workspace, report }: Context): Promise<void> {
-  const past = async () => (await store.log.tasks({ status: ['open', 'held', 'done'] })).map(one => one.id)
-  const names = await workspace.archiveFailures(past)
-  for (const name of names)
-    report.note({ level: 'info', text: `the branch of an earlier failure is now ${name}` })
-}
-
-/** The workflow was changed since the last run: tasks that stand at a stage that is no more begin again. */
-async function refit(context: Context, earlier: Rules | null): Promise<void> {
-  const { rules } = context.journal
-  if (!earlier || JSON.stringify(earlier.workflow) === JSON.stringify(rules.workflow)) return
-  for (const { id, state } of await context.store.log.tasks({ status: ['open'] })) {
-    if (!fits(rules, state))
-      await context.journal.record(id, { type: 'task.reopened', why: 'another workflow' })
-  }
-}
-
 /** What no agent may touch, whatever the configuration says. */
 function protectedGlobs(settings: Settings): string[] {
   return [
@@ -353,36 +234,4 @@ function protectedGlobs(settings: Settings): string[] {
     '.gemini/settings.json',
     '.mcp.json',
   ]
-}
-
-export type Prepared = {
-  project: Project
-  layout: Layout
-  tasks: Task[]
-  missing: string[]
-  problems: Problem[]
-}
-
-/** The layout of a project, and what it is told. */
-export async function layoutOf(
-  root: string,
-  settings: Settings,
-  boxed = false,
-): Promise<{ layout: Layout; project: Project }> {
-  const layout = await findLayout(settings.workflow.layout)
-  const told = {
-    ...settings.layout,
-    contextFile: settings.context,
-    boxed,
-    agents: settings.agents.implementer.map(one => one.name),
-  }
-  const project = { root, settings: told }
-  return { layout: layout.forProject?.(project) ?? layout, project }
-}
-
-/** Reads the backlog and says what is wrong with it, before anything is written or spent. */
-export async function prepareBacklog(root: string, settings: Settings, boxed = false): Promise<Prepared> {
-  const { layout, project } = await layoutOf(root, settings, boxed)
-  const backlog = layout.read(project)
-  return { project, layout, tasks: backlog.tasks, missing: backlog.missing, problems: backlog.problems }
 }

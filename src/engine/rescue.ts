@@ -1,6 +1,6 @@
 import { makeFolder } from '../store/atomic-file.ts'
 import type { Context } from './context.ts'
-import { makeHome } from './open.ts'
+import { makeHome } from './home.ts'
 
 /**
  * Puts `.ralph/` back when an agent deleted it, or a gate did (`git clean -xdf`): the open journal still holds all that
