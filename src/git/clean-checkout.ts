@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { mustGit } from './git.ts'
-import { plainDir, preparePrivateDirs, realDir } from './private-dir.ts'
+import { plainDir, realDir } from './private-dir.ts'
 import { exclusively } from './repository.ts'
 import type { Repository } from './repository-type.ts'
 
@@ -26,7 +26,6 @@ export async function withCleanCheckout<T>(
     fs.mkdirSync(path.dirname(place), { recursive: true })
     await mustGit(real, ['worktree', 'add', '--no-checkout', '--detach', place, commit])
     // The files are written by a git that does not know the repository's configuration.
-    preparePrivateDirs(repository)
     const gitDir = fs
       .readFileSync(path.join(place, '.git'), 'utf8')
       .replace(/^gitdir: /u, '')

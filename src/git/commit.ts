@@ -5,7 +5,7 @@ import { writeCommit } from './commit-object.ts'
 import { fields, git, mustGit } from './git.ts'
 import { lfsPointer } from './lfs.ts'
 import { treeWithFiles } from './plain-content.ts'
-import { commitIndex, plainDir, preparePrivateDirs, realDir, userIndexDir } from './private-dir.ts'
+import { commitIndex, plainDir, realDir, userIndexDir } from './private-dir.ts'
 import { exclusively } from './repository.ts'
 import type { Repository } from './repository-type.ts'
 import { zeroId } from './restore-files.ts'
@@ -72,11 +72,10 @@ export async function commitAside(repository: Repository, input: CommitInput): P
 }
 
 async function makeCommit(repository: Repository, input: CommitInput): Promise<Committed & { tree: string }> {
-  preparePrivateDirs(repository)
-  const plain = plainDir(repository)
   const paths = input.paths.map(name => toTop(repository, name))
   const ours = await commitWithoutGit(repository, input, paths)
   if (ours) return ours
+  const plain = plainDir(repository)
   const [filters, before] = await Promise.all([
     filtersOf(repository, paths),
     treeOf(repository, input.head),

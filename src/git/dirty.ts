@@ -7,7 +7,7 @@ import { fields, mustGit } from './git.ts'
 import { lfsPointer } from './lfs.ts'
 import { unlessOnlyGit } from './only-git.ts'
 import { readIndex } from './our-index.ts'
-import { plainDir, preparePrivateDirs } from './private-dir.ts'
+import { plainDir } from './private-dir.ts'
 import { readRefs } from './refs.ts'
 import { exclusively } from './repository.ts'
 import type { Repository } from './repository-type.ts'
@@ -23,10 +23,9 @@ export async function dirtyFiles(
   options: { ignore?: string[] } = {},
 ): Promise<string[]> {
   return exclusively(repository, async () => {
-    preparePrivateDirs(repository)
-    const place = plainDir(repository)
     const { head } = await readRefs(repository)
     if (await looksClean(repository, head)) return []
+    const place = plainDir(repository)
     const env = { GIT_INDEX_FILE: path.join(repository.gitDir, 'index') }
     const staged = [
       'diff-index',

@@ -1,7 +1,7 @@
 import { UserError } from '../core/errors.ts'
 import { printable, statOf } from './bytes.ts'
 import { git, mustGit } from './git.ts'
-import { preparePrivateDirs, realDir, userIndexDir } from './private-dir.ts'
+import { realDir, userIndexDir } from './private-dir.ts'
 import { moveHead, moveRefs, readRefs } from './refs.ts'
 import { exclusively, unfinishedOperation } from './repository.ts'
 import type { Repository } from './repository-type.ts'
@@ -65,7 +65,6 @@ function kept(why: string): Forwarded {
 
 /** Files and index go from one commit to the other, all of them or none; null when it was done, else what is in the way. */
 async function moveFiles(repository: Repository, from: string, to: string): Promise<string | null> {
-  preparePrivateDirs(repository)
   const place = userIndexDir(repository)
   const move = async () => {
     await git(place, ['update-index', '-q', '--refresh'])

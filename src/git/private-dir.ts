@@ -10,6 +10,8 @@ import type { Repository } from './repository-type.ts'
  *
  * `raw`: no conversion at all, what is stored is what lies in the folder, byte for byte. For snapshots and for putting back.
  * `plain`: line ends, encodings and `$Id$` as the user's attributes say, so that commits look like his. No filters.
+ *
+ * Each is looked through whenever a call of git is about to use it, and only then: most iterations need none.
  */
 export function rawDir(repository: Repository): Place {
   return place(repository, 'raw', privateIndex(repository))
@@ -46,22 +48,28 @@ export function commitIndex(repository: Repository): string {
 
 /** The ignore rules as they were when the repository was opened, whatever became of `.git/info/exclude`. */
 export function excludeFile(repository: Repository): string {
-  return path.join(repository.scratch, 'git', 'raw', 'info/exclude')
+  return path.join(prepare(repository, 'raw'), 'info/exclude')
 }
 
-/** Writes both directories, or writes them again when somebody has changed them. */
-export function preparePrivateDirs(repository: Repository): void {
+/** Where our own index lies. Asked for before it is written: through a link that somebody planted we would write elsewhere. */
+export function prepareScratch(repository: Repository): void {
   const above = path.join(repository.scratch, 'git')
-  // Through a link we would write elsewhere.
-  if (fs.lstatSync(above, { throwIfNoEntry: false })?.isSymbolicLink()) fs.unlinkSync(above)
-  for (const kind of ['raw', 'plain'] as const) {
-    const folder = path.join(repository.scratch, 'git', kind)
-    const files = contents(repository, kind)
-    if (isIntact(folder, files)) continue
-    fs.rmSync(folder, { recursive: true, force: true })
-    for (const name of ['info', 'refs', 'objects']) fs.mkdirSync(path.join(folder, name), { recursive: true })
-    for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(folder, name), text)
-  }
+  const there = fs.lstatSync(above, { throwIfNoEntry: false })
+  if (there?.isDirectory()) return
+  if (there) fs.rmSync(above, { force: true })
+  fs.mkdirSync(above, { recursive: true })
+}
+
+/** Writes a directory, or writes it again when somebody has changed it. */
+function prepare(repository: Repository, kind: 'raw' | 'plain'): string {
+  prepareScratch(repository)
+  const folder = path.join(repository.scratch, 'git', kind)
+  const files = contents(repository, kind)
+  if (isIntact(folder, files)) return folder
+  fs.rmSync(folder, { recursive: true, force: true })
+  for (const name of ['info', 'refs', 'objects']) fs.mkdirSync(path.join(folder, name), { recursive: true })
+  for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(folder, name), text)
+  return folder
 }
 
 function helped({ runner }: Repository): Pick<Place, 'runner'> {
@@ -73,7 +81,7 @@ function place(repository: Repository, kind: 'raw' | 'plain', index: string): Pl
     ...helped(repository),
     cwd: repository.top,
     env: {
-      GIT_DIR: path.join(repository.scratch, 'git', kind),
+      GIT_DIR: prepare(repository, kind),
       GIT_WORK_TREE: repository.top,
       GIT_OBJECT_DIRECTORY: path.join(repository.commonDir, 'objects'),
       GIT_INDEX_FILE: index,

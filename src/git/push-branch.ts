@@ -1,5 +1,5 @@
 import { git } from './git.ts'
-import { plainDir, preparePrivateDirs, realDir } from './private-dir.ts'
+import { plainDir, realDir } from './private-dir.ts'
 import type { Repository } from './repository-type.ts'
 
 const mostTime = 60_000
@@ -21,7 +21,6 @@ export async function pushBranch(
   ).stdout.trim()
   if (url === '') return `there is no remote '${remote}'`
   const commit = (await git(real, ['rev-parse', '--verify', '-q', `refs/heads/${branch}`])).stdout.trim()
-  preparePrivateDirs(repository)
   const args = ['push', '--quiet', '--no-verify', '--receive-pack=git-receive-pack', '--', url]
   const result = await git(plainDir(repository), [...args, `${commit}:refs/heads/${branch}`], {
     userConfig: true,

@@ -1,10 +1,10 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { UserError } from '../core/errors.ts'
-import { git, gitEnvironment, type Place } from './git.ts'
+import { git, gitEnvironment } from './git.ts'
 import { openObjectStore } from './object-store.ts'
 import { createPackReader } from './pack-reader.ts'
-import { preparePrivateDirs, rawDir } from './private-dir.ts'
+import { prepareScratch, rawDir } from './private-dir.ts'
 import type { Repository } from './repository-type.ts'
 import { createRunner } from './runner.ts'
 import { readConfiguration, settingsFrom } from './settings.ts'
@@ -68,7 +68,7 @@ export async function openRepository(folder: string, options: OpenOptions = {}):
       openObjectStore({
         folder: path.join(found.commonDir, 'objects'),
         objectFormat: found.objectFormat,
-        packs: options.busy ? createPackReader(() => packPlace(repository)) : async () => null,
+        packs: options.busy ? createPackReader(() => rawDir(repository)) : async () => null,
       }),
     ),
     cache: {
@@ -92,16 +92,11 @@ export async function openRepository(folder: string, options: OpenOptions = {}):
       `Finish it or end it (\`git ${unfinished} ${unfinished === 'bisect' ? 'reset' : '--abort'}\`), then run Ralph again.`,
     )
   }
-  preparePrivateDirs(repository)
+  prepareScratch(repository)
   // Left by an engine that was killed; only one engine works in a worktree.
   for (const name of ['index.lock', 'commit-index.lock'])
     fs.rmSync(path.join(repository.scratch, 'git', name), { force: true })
   return repository
-}
-
-function packPlace(repository: Repository): Place {
-  preparePrivateDirs(repository)
-  return rawDir(repository)
 }
 
 /** One call after the other: they share the private index. */

@@ -2,7 +2,7 @@ import type { Base } from '../core/event.ts'
 import { decode } from './bytes.ts'
 import { commitsBetween } from './changes.ts'
 import { mustGit } from './git.ts'
-import { plainDir, preparePrivateDirs, realDir } from './private-dir.ts'
+import { plainDir, realDir } from './private-dir.ts'
 import { exclusively } from './repository.ts'
 import type { Repository } from './repository-type.ts'
 import { zeroId } from './restore-files.ts'
@@ -30,7 +30,6 @@ export type WorkCommitInput = {
 export async function workCommit(repository: Repository, input: WorkCommitInput): Promise<string> {
   const { base, kept, message } = input
   return exclusively(repository, async () => {
-    preparePrivateDirs(repository)
     const { tree, head } = kept === null ? base : await keptState(repository, kept, base)
     const { descends } = await commitsBetween(repository, base, { head })
     const parent = descends && !input.squash ? head : base.head

@@ -6,7 +6,7 @@ import { fields, git, mustGit } from './git.ts'
 import { unlessOnlyGit } from './only-git.ts'
 import { buildWithoutGit, forcedWithoutGit, loadModel, storeWithoutGit } from './our-index.ts'
 import type { Unstored, UserIndex, WorkingTree } from './position-type.ts'
-import { excludeFile, preparePrivateDirs, privateIndex, rawDir, realDir } from './private-dir.ts'
+import { excludeFile, prepareScratch, privateIndex, rawDir, realDir } from './private-dir.ts'
 import {
   buildIndex,
   isIndexReady,
@@ -27,7 +27,7 @@ export async function readWorkingTree(
   userIndex: UserIndex | null,
   options: { dropIgnored: boolean },
 ): Promise<WorkingTree> {
-  preparePrivateDirs(repository)
+  prepareScratch(repository)
   // Without waiting for nothing: the scan takes longest, so it has to start first.
   if (!isIndexReady(repository)) await makeIndex(repository, options.dropIgnored)
   const read = await updateIndex(repository, userIndex)
@@ -75,7 +75,7 @@ async function updateIndex(
 
 /** Takes the content of a few files into the private index; the tree that follows. Null: all must be read again. */
 export async function storeFiles(repository: Repository, paths: string[]): Promise<string | null> {
-  preparePrivateDirs(repository)
+  prepareScratch(repository)
   const add = paths.map(path => toTop(repository, path))
   const stored = await storePaths(repository, { add, remove: [] })
   return 'tree' in stored ? stored.tree : null

@@ -21,7 +21,7 @@ describe('opening a repository', () => {
       head: project.git('rev-parse', 'HEAD').trim(),
       settings: { identity: { name: 'Ada', email: 'ada@example.org' } },
     })
-    expect(project.git('status', '--porcelain')).toBe('?? .ralph/\n')
+    expect(project.git('status', '--porcelain')).toBe('')
   })
 
   it('knows folders below the top, links to them, linked worktrees and a detached HEAD', async () => {

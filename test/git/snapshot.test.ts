@@ -4,6 +4,7 @@ import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { auditPositions } from '../../src/git/audit.ts'
 import { addedLines, changesBetween, patchBetween } from '../../src/git/changes.ts'
+import { rawDir } from '../../src/git/private-dir.ts'
 import { openRepository } from '../../src/git/repository.ts'
 import { keepPosition, takePosition } from '../../src/git/snapshot.ts'
 import { busyProject } from './busy-project.ts'
@@ -79,8 +80,8 @@ describe('a position', () => {
     const before = await takePosition(repository)
     const scratch = path.join(project.root, '.ralph/git')
     project.write('a.txt', 'changed\n')
-    const env = `GIT_DIR='${scratch}/raw' GIT_WORK_TREE='${project.root}' GIT_OBJECT_DIRECTORY='${project.root}/.git/objects' GIT_INDEX_FILE='${scratch}/index'`
-    execSync(`${env} git update-index --assume-unchanged a.txt`, { cwd: project.root })
+    const env = { ...process.env, ...rawDir(repository).env }
+    execSync('git update-index --assume-unchanged a.txt', { cwd: project.root, env })
     fs.appendFileSync(path.join(scratch, 'raw/info/exclude'), '*\n')
     project.write('new.txt', 'new\n')
     const after = await takePosition(repository)
