@@ -8,7 +8,7 @@ export function createProgram(): Command {
   const program = new Command('ralph')
     .description('Runs any coding-agent CLI in a loop until the work is proven done.')
     .version(__RALPH_VERSION__)
-    .option('-C, --project-dir <path>', 'work in this folder instead of the current one')
+    .addOption(new Option(...projectDir))
     .showSuggestionAfterError()
     .exitOverride()
     .enablePositionalOptions()
@@ -252,9 +252,17 @@ Exit codes: 0 allowed · 1 denied · 2 wrong usage; with --hook 2 is a refusal
   return program
 }
 
+/** The folder may be named before the command and after it. */
 function command(program: Command, name: string, description: string): Command {
-  return program.command(name).description(description).exitOverride().showSuggestionAfterError()
+  return program
+    .command(name)
+    .description(description)
+    .addOption(new Option(...projectDir))
+    .exitOverride()
+    .showSuggestionAfterError()
 }
+
+const projectDir = ['-C, --project-dir <path>', 'work in this folder instead of the current one'] as const
 
 function runOptions(run: Command): Command {
   return run

@@ -531,7 +531,7 @@ describe('the command line', () => {
       .replaceAll('ralph/progress.txt', 'loop/progress.txt')
     project.write('agent.json', rules)
     project.git('commit', '-qam', 'another folder')
-    const result = await ralph(project, ['--project-dir', project.root, 'run', '--ralph-dir', './loop'], {
+    const result = await ralph(project, ['run', '--project-dir', project.root, '--ralph-dir', './loop'], {
       cwd: path.dirname(project.root),
     })
     expect(result.code, result.stdout + result.stderr).toBe(0)
