@@ -106,11 +106,21 @@ async function runGates(
       return
     }
     const outcome = await finish(results)
+    if (options.purpose === 'baseline') noteRedInBox(context, results)
     writeFileSync(files.result, `${JSON.stringify(outcome, null, 2)}\n`)
     await rememberResults(context, position.tree, results)
   } finally {
     stop.done()
   }
+}
+
+/** What is red before any agent has worked may want something that is not in the box. */
+function noteRedInBox(context: Context, results: CommandResult[]): void {
+  const { box } = gateBox(context)
+  const red = results.find(result => result.exit !== 0)
+  if (!box || !red) return
+  const text = `\`${red.command}\` is red in the sandbox before the task; where it is green outside, name what it needs under \`sandbox\` in ralph.config.yaml (hosts, reads, writes), or set \`gates: outside\` there`
+  context.report.note({ level: 'warning', text })
 }
 
 /** The project itself, or (`--clean-gates`) a checkout that holds what would be committed and nothing else. */

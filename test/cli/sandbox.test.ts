@@ -140,6 +140,24 @@ describe('bubblewrap', () => {
     expect(readdirSync(path.join(project.root, '.ralph/runs'))).not.toHaveLength(0)
   })
 
+  it('a gate that needs something outside is red, and the way on is told; `gates: outside` lets it', async () => {
+    project = storyProject({ script: [{ do: honest() }], config: '', verify: 'cat "$HOME/fixture"' })
+    writeFileSync(path.join(project.home, 'fixture'), 'x\n')
+    const config = project.read('ralph.config.yaml')
+    const run = async (sandbox: string) => {
+      project.write('ralph.config.yaml', config.replace('sandbox: none', `sandbox: ${sandbox}`))
+      project.git('commit', '-qam', 'sandbox')
+      return ralph(project, ['run', '--attempts', '1'], { timeout: 60_000 })
+    }
+    const inside = await run('bubblewrap')
+    expect(inside.stdout).toMatch(
+      /is red in the sandbox before the task; where it is green outside, name what it needs/,
+    )
+    const outside = await run('{ use: bubblewrap, gates: outside }')
+    expect(outside.code, outside.stdout + outside.stderr).toBe(0)
+    expect(outside.stdout).not.toContain('is red in the sandbox')
+  })
+
   it('`ralph verify` proves again in a box, too', async () => {
     project = storyProject({ script: [{ do: honest() }], config: '', verify: 'test ! -e "$HOME/secret"' })
     writeFileSync(path.join(project.home, 'secret'), 'token\n')
