@@ -5,6 +5,7 @@ import type { Settings } from '../config/settings.ts'
 import { UserError } from '../core/errors.ts'
 import type { CommandResult } from '../core/outcome.ts'
 import type { TaskState } from '../core/state.ts'
+import { plural } from '../core/text.ts'
 import { openGateBox, runBoxed } from '../engine/box.ts'
 import { ralphHome } from '../engine/home.ts'
 import { verifyCommands } from '../engine/prepare.ts'
@@ -48,7 +49,7 @@ export async function verify(options: VerifyOptions): Promise<void> {
   const { dirty } = await gitFacts(root, await toleratedFiles(root, settings))
   if (dirty.length > 0)
     screen.err(
-      `note: ${dirty.length} tracked files have uncommitted changes; they are verified as they are\n`,
+      `note: uncommitted changes in ${plural(dirty.length, 'tracked file')}; verified is what lies there\n`,
     )
 
   const commands = projectCommands(root, settings)

@@ -16,6 +16,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { newerNode } from '../helpers/newer-node.ts'
 import { program } from '../helpers/ralph.ts'
 
 /** What is kept between starts is for speed alone: with it, without it and with a broken one, all is the same. */
@@ -40,11 +41,16 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function ralph(...args: string[]): string {
-  return execFileSync(process.execPath, [path.join(folder, 'dist', 'ralph.js'), ...args], {
+  return start(process.execPath, 'ralph.js', args)
+}
+
+function start(node: string, name: string, args: string[], input = ''): string {
+  return execFileSync(node, [path.join(folder, 'dist', name), ...args], {
+    input,
     cwd: project,
     env: { PATH: process.env.PATH ?? '', HOME: folder },
     encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: 'pipe',
   })
 }
 
@@ -93,6 +99,17 @@ describe('compiled code', () => {
       if (code.includes('see it work')) writeFileSync(file, code.replaceAll('see it work', 'new it work'))
     }
     expect(ralph('--help')).toContain('new it work')
+  })
+
+  it('is left to Node itself where it can do that; all works there, too', () => {
+    const node = newerNode()
+    expect(start(node, 'ralph.js', ['demo'])).toContain('2 of 2 tasks done with evidence')
+    const kept = readdirSync(cache)
+    expect(kept.some(name => name.startsWith('v22'))).toBe(true)
+    expect(start(node, 'ralph.js', ['--help'])).toContain('see it work')
+    const call = JSON.stringify({ tool_name: 'Bash', tool_input: { command: 'sudo ls' }, cwd: project })
+    for (let round = 0; round < 2; round++)
+      expect(start(node, 'guard-start.js', [], call)).toContain('"permissionDecision":"deny"')
   })
 
   it('is not needed: where no folder can be made, all works', () => {
