@@ -110,21 +110,21 @@ export const stageSchema = z.strictObject({
   on: z.strictObject({ pass: edge.optional(), fail: edge.optional(), unclear: edge.optional() }).optional(),
 })
 
-const sandboxName = z.string().min(1).describe('auto, required, none or the name of a provider')
+const host = z
+  .string()
+  .regex(
+    /^(?:\*|(?:\*\.)?[^\s:/[\]*]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/iu,
+    'expected example.com, *.example.com, example.com:8443 or localhost:5432',
+  )
+const outsidePath = z
+  .string()
+  .regex(/^(?:\/|~\/)[^/]/u, 'expected a path that begins with / or ~/ and names more')
 
 const sandbox = z.strictObject({
-  use: sandboxName.optional(),
-  hosts: z
-    .array(z.string().min(1))
-    .optional()
-    .describe(
-      'Hosts that may be reached besides those of the agent: name, *.name, name:port, localhost:port',
-    ),
-  reads: z.array(z.string().min(1)).optional().describe('Paths outside the project that may be read as well'),
-  writes: z
-    .array(z.string().min(1))
-    .optional()
-    .describe('Paths outside the project that may be written as well'),
+  use: z.string().min(1).optional().describe('auto, required, none or the name of a provider'),
+  hosts: z.array(host).optional().describe('Hosts that may be reached besides those of the agent'),
+  reads: z.array(outsidePath).optional().describe('Paths outside the project that may be read as well'),
+  writes: z.array(outsidePath).optional().describe('Paths outside the project that may be written as well'),
   gates: z
     .enum(['inside', 'outside'])
     .optional()
@@ -173,7 +173,11 @@ export const configSchema = z.strictObject({
     .optional()
     .describe("Commands the engine runs itself; 'none' accepts the agents' word"),
   protect: z.array(z.string().min(1)).optional().describe('Globs of files an agent may not change'),
-  sandbox: z.union([sandboxName, sandbox]).optional().describe('Where agents and gates run'),
+  // The short form is turned into the long one, so that a mistake is told with the field it is in.
+  sandbox: z
+    .preprocess(value => (typeof value === 'string' ? { use: value } : value), sandbox)
+    .optional()
+    .describe('Where agents and gates run; a word alone is its `use`'),
   limits: limits.optional(),
   rules: z.array(z.string().min(1)).optional().describe('Critical rules added to every prompt'),
   context: z

@@ -114,8 +114,7 @@ export function resolveSettings(config: Config, given: Overrides): Settings {
 }
 
 function sandboxOf(configured: Config['sandbox'], given: string | undefined): SandboxSettings {
-  const { use, hosts, reads, writes, gates } =
-    typeof configured === 'object' ? configured : { use: configured }
+  const { use, hosts, reads, writes, gates } = configured ?? {}
   return {
     use: given ?? use ?? 'auto',
     hosts: hosts ?? [],

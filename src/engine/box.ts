@@ -1,5 +1,8 @@
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
 import type { Agent } from '../agents/agent.ts'
 import { allAgents, type Settings } from '../config/settings.ts'
+import { UserError } from '../core/errors.ts'
 import { secretValues } from '../process/environment.ts'
 import { type ProcessOptions, type ProcessResult, runProcess } from '../process/run-process.ts'
 import type { Note } from '../reporters/reporter.ts'
@@ -8,12 +11,14 @@ import type { Box, BoxedProgram, Sandbox } from '../sandbox/sandbox.ts'
 import type { Context } from './context.ts'
 
 /** Which sandbox the settings lead to on this machine; throws when they demand one and there is none. */
-export function sandboxFor(
+export async function sandboxFor(
   root: string,
   settings: Settings,
   env: Record<string, string | undefined>,
 ): Promise<ChosenSandbox> {
-  return chooseSandbox(settings.sandbox.use, {
+  const { use, reads, writes } = settings.sandbox
+  if (use !== 'none') refuseHome([...reads, ...writes], env)
+  return chooseSandbox(use, {
     root,
     agents: allAgents(settings.agents).map(choice => choice.name),
     worktrees: settings.workflow.git.worktree === 'task',
@@ -51,6 +56,20 @@ export async function openBox(options: {
   })
   note({ level: 'info', text: `sandbox: ${box.name}: ${box.allows}` })
   return box
+}
+
+/** Whoever opens the folder that holds the home has opened the home; that is no sandbox, and must not be called one. */
+function refuseHome(paths: readonly string[], env: Record<string, string | undefined>): void {
+  const home = `${resolve(env.HOME ?? homedir())}/`
+  for (const path of paths) {
+    const opened = path.startsWith('~/') ? join(home, path.slice(2)) : resolve(path)
+    if (!home.startsWith(`${opened.replace(/\/$/u, '')}/`)) continue
+    throw new UserError(
+      `ralph.config.yaml: sandbox: ${path} holds your whole home folder`,
+      'Name the folders in it that are needed, or use `--no-sandbox`.',
+      2,
+    )
+  }
 }
 
 /** A box for gates alone, outside of a run; null where they run with the user's rights. */

@@ -113,7 +113,7 @@ describe('bubblewrap', () => {
       'rm -rf .ralph/runs',
       'echo "[alias]" >> .git/config',
       'echo "#!/bin/sh" > .git/hooks/post-commit',
-      'ls /root/*',
+      `cat ../canary.txt`,
     ]
     const tries = lines.map((line, number) => `(${line}) > /dev/null 2>&1 && echo ${number} >> found.txt`)
     project = storyProject({
@@ -126,6 +126,7 @@ describe('bubblewrap', () => {
       },
     })
     writeFileSync(path.join(project.home, 'secret'), 'token\n')
+    writeFileSync(path.join(path.dirname(project.root), 'canary.txt'), 'of the user\n')
     const config = project.read('ralph.config.yaml')
     project.write('ralph.config.yaml', config.replace('sandbox: none', 'sandbox: auto'))
     project.git('commit', '-qam', 'auto')
@@ -205,6 +206,38 @@ require('node:http').get({ hostname, port, path: 'http://example.invalid/x' }, a
     expect(told).toHaveLength(1)
     expect(told[0]).toMatch(/sandbox: refused example\.invalid/)
   })
+})
+
+it.each<[string, RegExp]>([
+  [
+    '{ use: bubblewrap, hosts: ["http://x.y/z"] }',
+    /ralph\.config\.yaml:\d+: sandbox\.hosts\.0: expected example\.com/,
+  ],
+  ['{ use: bubblewrap, reads: [relative/x] }', /ralph\.config\.yaml:\d+: sandbox\.reads\.0: expected a path/],
+  ['{ use: bubblewrap, writes: ["/"] }', /ralph\.config\.yaml:\d+: sandbox\.writes\.0: expected a path/],
+  ['{ use: bubblewrap, gates: maybe }', /ralph\.config\.yaml:\d+: sandbox\.gates: /],
+  ['7', /ralph\.config\.yaml:\d+: sandbox: /],
+])('`sandbox: %s` is told with its line and field, by validate and by run', async (sandbox, told) => {
+  project = storyProject({ script: [{ do: honest() }], config: '' })
+  const config = project.read('ralph.config.yaml')
+  project.write('ralph.config.yaml', config.replace('sandbox: none', `sandbox: ${sandbox}`))
+  expect((await ralph(project, ['validate'])).stdout).toMatch(told)
+  const run = await ralph(project, ['run'])
+  expect(run.code).toBe(2)
+  expect(run.stderr).toMatch(told)
+})
+
+it('a folder that holds the home is not opened, for then there is no sandbox', async () => {
+  project = storyProject({ script: [{ do: honest() }], config: '' })
+  const config = project.read('ralph.config.yaml')
+  const above = path.dirname(project.home)
+  project.write('ralph.config.yaml', config.replace('sandbox: none', `sandbox: { reads: [${above}] }`))
+  project.git('commit', '-qam', 'all of it')
+  expect((await ralph(project, ['validate'])).stdout).toContain('holds your whole home folder')
+  const run = await ralph(project, ['run', '--sandbox', 'bubblewrap'])
+  expect(run.code).toBe(2)
+  expect(run.stderr).toContain(`sandbox: ${above} holds your whole home folder`)
+  expect(project.exists('.ralph')).toBe(false)
 })
 
 describe('direct mode', () => {
