@@ -9,36 +9,32 @@ import type {
 } from './agent.ts'
 import { claudeNeeds } from './claude-needs.ts'
 import { claudeReader } from './claude-reader.ts'
+import { cliAgent, modelOption } from './cli-agent.ts'
 import { pick, probeEnvironment } from './environment.ts'
 import { install } from './fixes.ts'
 import { guardEnvironment, guardFile, guardLine, guardPatience } from './guard.ts'
 import { madeUpKey } from './headless.ts'
-import { patternsFor } from './patterns.ts'
 import { probeVersion } from './probe-version.ts'
 
 export function claude(settings: AgentSettings = {}): Agent {
-  const program = settings.program ?? 'claude'
-  return {
-    name: 'claude',
+  return cliAgent('claude', settings, {
     can: { readOnly: true, reportsCost: true, structured: true, guard: true },
-    patterns: patternsFor('claude', settings.patterns),
-    command: request => command(program, request),
+    command,
     reader: claudeReader,
-    probe: context => probe(program, context),
+    probe,
     needs: claudeNeeds,
     headless,
-  }
+  })
 }
 
 function command(program: string, request: AgentRequest): AgentCommand {
-  const model = request.model === undefined ? [] : ['--model', request.model]
   return {
     argv: [
       program,
       ...always,
       ...(request.readOnly ? readOnly : ['--dangerously-skip-permissions']),
       ...guardOptions(request),
-      ...model,
+      ...modelOption(request),
       ...request.extraArgs,
     ],
     env: { ...environment(request), ...(request.guard ? guardEnvironment(request.guard) : {}) },

@@ -8,33 +8,29 @@ import type {
   HeadlessStart,
   ProbeContext,
 } from './agent.ts'
+import { cliAgent, modelOption } from './cli-agent.ts'
 import { codexNeeds } from './codex-needs.ts'
 import { codexReader } from './codex-reader.ts'
 import { pick, probeEnvironment } from './environment.ts'
 import { install, logIn } from './fixes.ts'
 import { type Guard, guardLine, guardPatience } from './guard.ts'
 import { madeUpKey } from './headless.ts'
-import { patternsFor } from './patterns.ts'
 import { startProbe } from './probe.ts'
 import { probeVersion } from './probe-version.ts'
 import { readText } from './read-text.ts'
 
 export function codex(settings: AgentSettings = {}): Agent {
-  const program = settings.program ?? 'codex'
-  return {
-    name: 'codex',
+  return cliAgent('codex', settings, {
     can: { readOnly: true, reportsCost: false, structured: true, guard: true },
-    patterns: patternsFor('codex', settings.patterns),
-    command: request => command(program, request),
+    command,
     reader: codexReader,
-    probe: context => probe(program, context),
+    probe,
     needs: codexNeeds,
     headless,
-  }
+  })
 }
 
 function command(program: string, request: AgentRequest): AgentCommand {
-  const model = request.model === undefined ? [] : ['--model', request.model]
   return {
     argv: [
       program,
@@ -43,7 +39,7 @@ function command(program: string, request: AgentRequest): AgentCommand {
       ...(request.readOnly && !request.boxed ? readOnly : ['--dangerously-bypass-approvals-and-sandbox']),
       ...settled,
       ...(request.guard ? guardSettings(request.guard) : []),
-      ...model,
+      ...modelOption(request),
       // The prompt is on stdin. Said aloud: a stray word among the extra arguments is then an error, not a prompt.
       '-',
       ...request.extraArgs,

@@ -8,33 +8,29 @@ import type {
   HeadlessStart,
   ProbeContext,
 } from './agent.ts'
+import { cliAgent, modelOption } from './cli-agent.ts'
 import { copilotNeeds } from './copilot-needs.ts'
 import { copilotReader } from './copilot-reader.ts'
 import { pick, probeEnvironment } from './environment.ts'
 import { install, logIn } from './fixes.ts'
 import { guardEnvironment, guardFile } from './guard.ts'
 import { madeUpKey } from './headless.ts'
-import { patternsFor } from './patterns.ts'
 import { probeVersion } from './probe-version.ts'
 import { readText } from './read-text.ts'
 
 export function copilot(settings: AgentSettings = {}): Agent {
-  const program = settings.program ?? 'copilot'
-  return {
-    name: 'copilot',
+  return cliAgent('copilot', settings, {
     // Not quite read-only: `git diff --output=FILE` passes for a command that only reads (measured with 1.0.102).
     can: { readOnly: false, reportsCost: false, structured: true, guard: true },
-    patterns: patternsFor('copilot', settings.patterns),
-    command: request => command(program, request),
+    command,
     reader: copilotReader,
-    probe: context => probe(program, context),
+    probe,
     needs: copilotNeeds,
     headless,
-  }
+  })
 }
 
 function command(program: string, request: AgentRequest): AgentCommand {
-  const model = request.model === undefined ? [] : ['--model', request.model]
   return {
     argv: [
       program,
@@ -42,7 +38,7 @@ function command(program: string, request: AgentRequest): AgentCommand {
       // Without leave for all tools it still reads files and runs commands that only read, and refuses the rest.
       request.readOnly ? '--deny-tool=write' : '--allow-all',
       ...(request.guard ? ['--plugin-dir', guardFile()] : []),
-      ...model,
+      ...modelOption(request),
       ...request.extraArgs,
     ],
     env: {

@@ -8,6 +8,7 @@ import type {
   HeadlessStart,
   ProbeContext,
 } from './agent.ts'
+import { cliAgent, modelOption } from './cli-agent.ts'
 import { pick, probeEnvironment } from './environment.ts'
 import { install, logIn } from './fixes.ts'
 import { canGuardGemini, geminiGuard } from './gemini-guard.ts'
@@ -15,27 +16,22 @@ import { geminiNeeds } from './gemini-needs.ts'
 import { geminiReader } from './gemini-reader.ts'
 import { madeUpKey } from './headless.ts'
 import { asRecord, asText, parseRecord } from './json.ts'
-import { patternsFor } from './patterns.ts'
 import { probeVersion } from './probe-version.ts'
 import { readText } from './read-text.ts'
 
 export function gemini(settings: AgentSettings = {}): Agent {
-  const program = settings.program ?? 'gemini'
-  return {
-    name: 'gemini',
+  return cliAgent('gemini', settings, {
     // Not read-only: a reviewer that enters plan mode and leaves it again may edit files (measured with 0.61.0).
     can: { readOnly: false, reportsCost: false, structured: true, guard: canGuardGemini() },
-    patterns: patternsFor('gemini', settings.patterns),
-    command: request => command(program, request),
+    command,
     reader: geminiReader,
-    probe: context => probe(program, context),
+    probe,
     needs: geminiNeeds,
     headless,
-  }
+  })
 }
 
 function command(program: string, request: AgentRequest): AgentCommand {
-  const model = request.model === undefined ? [] : ['--model', request.model]
   return {
     argv: [
       program,
@@ -43,7 +39,7 @@ function command(program: string, request: AgentRequest): AgentCommand {
       // After the list of allowed tools, which swallows every word up to the next option.
       '--output-format',
       'stream-json',
-      ...model,
+      ...modelOption(request),
       ...request.extraArgs,
     ],
     env: { ...environment(request.env), ...(request.guard ? geminiGuard(request.guard, request.env) : {}) },

@@ -7,32 +7,28 @@ import type {
   HeadlessStart,
   ProbeContext,
 } from './agent.ts'
+import { cliAgent, modelOption } from './cli-agent.ts'
 import { pick, probeEnvironment } from './environment.ts'
 import { install } from './fixes.ts'
 import { madeUpKey } from './headless.ts'
 import { hasKey, opencodeConfig, opencodeEnvironment, reviewerName } from './opencode-environment.ts'
 import { opencodeNeeds } from './opencode-needs.ts'
 import { opencodeReader } from './opencode-reader.ts'
-import { patternsFor } from './patterns.ts'
 import { startProbe } from './probe.ts'
 import { probeVersion } from './probe-version.ts'
 
 export function opencode(settings: AgentSettings = {}): Agent {
-  const program = settings.program ?? 'opencode'
-  return {
-    name: 'opencode',
+  return cliAgent('opencode', settings, {
     can: { readOnly: true, reportsCost: true, structured: true, guard: true },
-    patterns: patternsFor('opencode', settings.patterns),
-    command: request => command(program, request),
+    command,
     reader: opencodeReader,
-    probe: context => probe(program, context),
+    probe,
     needs: opencodeNeeds,
     headless,
-  }
+  })
 }
 
 function command(program: string, request: AgentRequest): AgentCommand {
-  const model = request.model === undefined ? [] : ['--model', request.model]
   return {
     argv: [
       program,
@@ -40,7 +36,7 @@ function command(program: string, request: AgentRequest): AgentCommand {
       ...always,
       // `--auto` answers yes to every question and respects what the user forbade. A reviewer is asked nothing.
       ...(request.readOnly ? ['--agent', reviewerName] : ['--auto']),
-      ...model,
+      ...modelOption(request),
       ...request.extraArgs,
     ],
     env: { ...opencodeEnvironment(request), ...opencodeConfig(request) },
