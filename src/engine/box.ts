@@ -1,4 +1,4 @@
-import { homedir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Agent } from '../agents/agent.ts'
 import { allAgents, type Settings } from '../config/settings.ts'
@@ -41,21 +41,38 @@ export async function openBox(options: {
   const { sandbox, root, home, settings, agents, identity, env, cutOff, note } = options
   const needs = agents.flatMap(agent => agent.needs?.(env) ?? [])
   const { hosts, reads, writes } = settings.sandbox
-  const box = await sandbox.open({
-    root,
-    home,
-    agents: [...new Set(allAgents(settings.agents).map(choice => choice.name))],
-    hosts: [...new Set([...needs.flatMap(one => one.hosts), ...hosts])],
-    reads,
-    writes,
-    copies: needs.flatMap(one => one.copies),
-    identity,
+  const box = await orNoRoom(
     env,
-    cutOff,
-    refused: what => note({ level: 'warning', text: `sandbox: refused ${what}` }),
-  })
+    sandbox.open({
+      root,
+      home,
+      agents: [...new Set(allAgents(settings.agents).map(choice => choice.name))],
+      hosts: [...new Set([...needs.flatMap(one => one.hosts), ...hosts])],
+      reads,
+      writes,
+      copies: needs.flatMap(one => one.copies),
+      identity,
+      env,
+      cutOff,
+      refused: what => note({ level: 'warning', text: `sandbox: refused ${what}` }),
+    }),
+  )
   note({ level: 'info', text: `sandbox: ${box.name}: ${box.allows}` })
   return box
+}
+
+/** A box lives in the temp folder, whose disk may be another one than that of the project. */
+async function orNoRoom<T>(env: Record<string, string | undefined>, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    const { code, path } = error as { code?: unknown; path?: unknown }
+    if (code !== 'ENOSPC' || path !== undefined) throw error
+    throw new UserError(
+      `there is no room for a sandbox: the disk of ${env.TMPDIR ?? tmpdir()} is full`,
+      'Free some space there, or name another folder in TMPDIR.',
+    )
+  }
 }
 
 /** Whoever opens the folder that holds the home has opened the home; that is no sandbox, and must not be called one. */

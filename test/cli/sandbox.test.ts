@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { smallDisk } from '../contracts/store/mount.ts'
 import { type FakeSandbox, fakeDocker, fakeSbx } from '../helpers/fake-sandbox/fake-sandbox.ts'
 import { program, ralph, startRalph, type TestProject, until } from '../helpers/ralph.ts'
 import { aStory, honestScript, mark, reviewedProject } from '../helpers/reviewed-project.ts'
@@ -190,6 +191,27 @@ describe('bubblewrap', () => {
     const next = await ralph(project, ['run', '--sandbox', 'bubblewrap'], { timeout: 60_000 })
     expect(next.code, next.stdout + next.stderr).toBe(0)
     expect(next.stdout).toContain('an earlier run was cut off')
+  })
+
+  it('with no room for it the disk that is full is named, and nothing is started', async () => {
+    project = storyProject({ script: [{ do: honest() }], config: '' })
+    const disk = smallDisk(1)
+    try {
+      writeFileSync(path.join(disk.folder, 'filler'), Buffer.alloc(1024 * 1024 - 16 * 1024))
+      for (let n = 0; n < 8; n++)
+        try {
+          writeFileSync(path.join(disk.folder, `filler-${n}`), Buffer.alloc(4096))
+        } catch {}
+      const env = { TMPDIR: disk.folder }
+      const full = await ralph(project, ['run', '--sandbox', 'bubblewrap'], { env })
+      expect(full.code, full.stdout).toBe(1)
+      expect(full.stderr).toContain(`the disk of ${disk.folder} is full`)
+      expect(full.stdout).not.toContain('attempt 1')
+    } finally {
+      disk.remove()
+    }
+    const again = await ralph(project, ['run', '--sandbox', 'bubblewrap'], { timeout: 60_000 })
+    expect(again.code, again.stdout + again.stderr).toBe(0)
   })
 
   it('what is refused is named once, with the way to allow it', async () => {
