@@ -66,7 +66,7 @@ export type AgentRequest = {
   env: Record<string, string | undefined>
   /** The engine runs as root. */
   root: boolean
-  /** It runs in a box of ours, which keeps a reviewer from writing; a sandbox of its own would not start in there. */
+  /** It runs in a box that keeps a reviewer from writing; a sandbox of its own would not start in there. */
   boxed?: boolean
   /** `node <hook>` is asked before each tool call and may refuse it; only agents that `can.guard` heed it. */
   guard?: { node: string; hook: string }

@@ -199,7 +199,7 @@ export async function runAgent(options: Call, begin = Promise.resolve(true)): Pr
     cwd: context.root,
     ...(choice.model ? { model: choice.model } : {}),
     readOnly,
-    ...(context.box ? { boxed: true } : guardFor(agent)),
+    ...(context.box ? { boxed: context.box.holdsReaders } : guardFor(agent)),
     extraArgs: [...choice.args, ...context.settings.extraArgs],
     env: context.env,
     root: process.getuid?.() === 0,

@@ -97,6 +97,7 @@ async function openBox(policy: BoxPolicy, options: Pick<ProxyOptions, 'resolve'>
   return {
     name: `bubblewrap ${found.version}`,
     allows: allowed(policy),
+    holdsReaders: true,
     enter: async program => enter(program),
     settle: async ({ program }) => {
       if (program) return leave(program)

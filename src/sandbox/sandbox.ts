@@ -54,6 +54,8 @@ export interface Box {
   name: string
   /** One line for people: what is allowed in there. */
   allows: string
+  /** A program that may not write to the project cannot, whatever it tries; else its own rules are all that holds it. */
+  holdsReaders: boolean
   /** How to start a program in there; the process that this starts ends with it. */
   enter(program: BoxedProgram): Promise<EnteredProgram>
   /**

@@ -72,6 +72,7 @@ async function openBox(options: {
   const box: Box = {
     name: [...(cli.kind === 'sbx' ? ['sbx'] : ['docker sandbox']), ...(version ? [version] : [])].join(' '),
     allows: allowsText(cli, policy, first),
+    holdsReaders: false,
     enter: async program => {
       const chosen = program.agent === null ? first : ready.get(program.agent)
       if (!chosen)

@@ -105,6 +105,52 @@ describe('Docker sandboxes', () => {
   })
 })
 
+it.each([
+  ['sbx', '--sandbox read-only'],
+  ['bubblewrap', '--dangerously-bypass-approvals-and-sandbox'],
+])(
+  'a reviewer in a box of %s is held by the box, or else by the rules of its CLI: codex gets %s',
+  async (use, given) => {
+    project = storyProject({ script: [{ do: honest() }], config: '' })
+    const agents = path.join(project.home, 'agents')
+    mkdirSync(agents)
+    // It tells what it was started with, and judges.
+    writeFileSync(
+      path.join(agents, 'codex'),
+      `#!/bin/sh\n[ "$1" = exec ] || { echo codex-cli 1.0; exit; }\ncat > /dev/null\nprintf '%s\\n' "{\\"type\\":\\"item.completed\\",\\"item\\":{\\"id\\":\\"1\\",\\"type\\":\\"agent_message\\",\\"text\\":\\"started with $*\\"}}"\n`,
+      { mode: 0o755 },
+    )
+    const made = fakeSbx(path.join(project.home, 'tool'), { path: `${agents}:${process.env.PATH}` })
+    fake = made
+    project.write(
+      'ralph.config.yaml',
+      JSON.stringify({
+        preset: 'reads',
+        extends: 'stories',
+        agent: 'codex',
+        verify: 'true',
+        sandbox: use,
+        start: 'look',
+        stages: {
+          look: {
+            kind: 'agent',
+            role: 'reviewer',
+            may: 'read',
+            prompt: 'story',
+            on: { pass: 'implement', fail: 'exhausted' },
+          },
+        },
+      }),
+    )
+    project.git('commit', '-qam', 'a reader')
+    const env = { PATH: `${made.path}:${agents}:${process.env.PATH}` }
+    const run = await ralph(project, ['run', '--attempts', '1'], { env, timeout: 60_000 })
+    const { stdout } = await ralph(project, ['show', '--output'], { env })
+    expect(stdout, run.stdout + run.stderr).toContain('started with exec --json')
+    expect(stdout).toContain(given)
+  },
+)
+
 describe('bubblewrap', () => {
   const boxed = { env: { RALPH_SANDBOX: 'bubblewrap' }, timeout: 60_000 }
 
